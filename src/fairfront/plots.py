@@ -11,8 +11,8 @@ from .exceptions import InputError, require
 from .frontier import Frontier
 from .frontier.linear_frontier import Stability
 from .frontier.selection import plain_place
-from .measures import GroupRates, wilson
-from .measures.intervals import error_interval, rows_behind
+from .measures import GroupRates
+from .measures.intervals import rows_behind, share_interval
 from .measures.rates import DENOMINATORS
 from .objectives import Array
 from .validation import check_choice, check_confidence, check_flag, check_instance
@@ -119,9 +119,7 @@ def _band(
         return ends[:, 0], ends[:, 1]
     if name != "error":
         return None
-    record = front.record(on)
-    n = np.full(len(front), record.effective_n or record.n)
-    return error_interval(record["error"], n, confidence)
+    return share_interval(front.record(on).span("", "error"), confidence)
 
 
 def plot_groups(
@@ -163,7 +161,7 @@ def plot_groups(
     for k, (place, colour, label) in enumerate(models):
         values = rates.rate(rate)[place]
         known = np.flatnonzero(np.isfinite(values) & (sizes > 0))
-        low, high = wilson(values[known] * sizes[known], sizes[known], confidence)
+        low, high = (end[known] for end in share_interval(record.span(attribute, rate).take(place), confidence))
         spread = np.abs(np.stack([values[known] - low, high - values[known]]))
         axes.bar(at[known] + 0.38 * (k - 0.5), values[known], 0.36, color=colour, label=label, yerr=spread, capsize=3)
     # a frontier that was saved lacks the rows of small groups

@@ -10,7 +10,7 @@ import pytest
 
 import fairfront as ff
 from fairfront.measures import wilson
-from fairfront.measures.intervals import error_interval
+from fairfront.measures.intervals import share_interval, span_of
 from fairfront.plots import plot_frontier, plot_groups, plot_overview, plot_panels
 from tests.support.pages import loans
 
@@ -46,7 +46,7 @@ def test_the_band_is_the_interval_of_the_error() -> None:
     front = loans()[0]
     ax = front.plot(x="tpr_gap", y="error")
     (band,) = [c for c in ax.collections if type(c).__name__ in ("PolyCollection", "FillBetweenPolyCollection")]
-    low, high = error_interval(front.column("error"), np.full(len(front), front.evaluations["validation"].n))
+    low, high = share_interval(span_of(front.column("error"), np.array(front.evaluations["validation"].n)))
     heights = band.get_paths()[0].vertices[:, 1]
     assert heights.min() == pytest.approx(low[front.solved].min())
     assert heights.max() == pytest.approx(high[front.solved].max())

@@ -129,6 +129,7 @@ def test_models_are_the_same(pair) -> None:
         same_array(np.asarray(one.predict(X)), np.asarray(two.predict(X)))
 
 
+@pytest.mark.filterwarnings("ignore:the rule rests on rounded counts")
 def test_tables_and_choices_are_the_same(pair) -> None:
     front, found, *_ = pair
     for (name, values), (other, more) in zip(front.table().items(), found.table().items(), strict=True):

@@ -38,6 +38,7 @@ def test_no_field_is_forgotten() -> None:
         "signed",
         "groups",
         "sizes",
+        "ranges",
         "effective_n",
         "small",
         "sums",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairfront as ff
-from fairfront.measures.requirements import parse_requirement
+from fairfront.measures.claims import parse_requirement
 
 
 def with_rates(a: int, b: int, n: int) -> ff.Audit:

@@ -7,7 +7,7 @@ import pytest
 
 import fairfront as ff
 from fairfront.measures.audits import levels_of
-from fairfront.measures.intervals import mantel_haenszel_gap, mantel_haenszel_ratio
+from fairfront.measures.lines import mantel_haenszel_gap, mantel_haenszel_ratio
 
 
 def test_worked_example_of_two_age_bands() -> None:

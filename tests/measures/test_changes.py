@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairfront.measures.claims import flips
+from fairfront.measures.moves import flips
 from fairfront.measures.rates import gaps
 from tests.support.rates import group_rates
 

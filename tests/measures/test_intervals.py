@@ -14,10 +14,11 @@ from fairfront.exceptions import InputError
 from fairfront.measures import GroupMeans, GroupRates, newcombe, wilson
 from fairfront.measures.counts import count
 from fairfront.measures.intervals import (
-    error_interval,
     katz,
     percentiles,
+    share_interval,
     smallest_detectable_gap,
+    span_of,
     two_by_two,
     worst_gap_floor,
     worst_gap_upper,
@@ -69,8 +70,10 @@ def test_no_rows_say_nothing() -> None:
     assert wilson(0, 0) == (0.0, 1.0)
     assert newcombe(0, 0, 3, 10) == (-1.0, 1.0)
     assert katz(3, 10, 0, 0) == (0.0, np.inf)
-    np.testing.assert_array_equal(error_interval([0.0, 0.0], [0, 10]), wilson([0, 0], [0, 10]))
-    assert error_interval(0.25, 40.5)[1] == pytest.approx(wilson(0.25 * 40.5, 40.5)[1])
+    rows = np.array([0.0, 10.0])
+    np.testing.assert_array_equal(share_interval(span_of(np.zeros(2), rows)), wilson([0, 0], rows))
+    found = share_interval(span_of(np.array(0.25), np.array(40.5)))
+    assert found[1] == pytest.approx(wilson(0.25 * 40.5, 40.5)[1])
 
 
 @pytest.mark.parametrize(("counts", "published"), NEWCOMBE)

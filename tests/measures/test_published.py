@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import fairfront as ff
 from fairfront.explorer import describe_points
 from fairfront.measures import Evaluation, evaluate_scores
-from fairfront.measures.claims import published_sides
 from fairfront.measures.disclosure import LIMIT, POOLED, pool_of
+from fairfront.measures.moves import published_sides
 from fairfront.measures.published import published
 from fairfront.objectives import Groups
 from tests.support.cases import TASKS, draw

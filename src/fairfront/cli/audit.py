@@ -25,7 +25,7 @@ from .screen import (
 
 if TYPE_CHECKING:
     from ..measures import Audit
-    from ..measures.requirements import Verdict
+    from ..measures.claims import Verdict
 
 EXIT = {"met": 0, "not met": 3, "inconclusive": 4}
 SIDES = ("above", "below")
@@ -92,8 +92,8 @@ def audit(
     Example: fairfront audit scored.csv --label repaid --score p --favourable 1 --groups sex,race:ref=White
     """
     from .. import measures, objectives
+    from ..measures.claims import parse_requirement
     from ..measures.disclosure import EXACT, check_small
-    from ..measures.requirements import parse_requirement
     from ..runs.rows import parse_attributes
     from ..runs.settings import as_costs
     from ..tables import MISSING, read_groups

@@ -15,6 +15,7 @@ from rich.table import Table
 from ..measures import Audit
 from ..measures.disclosure import Cell
 from ..measures.figures import figure_of, reference_sentences
+from ..measures.rounding import with_rounding
 from ..runs.rows import Attributes
 from ..tables import Table as Rows
 from ..tables import infer, open_source
@@ -178,4 +179,4 @@ def _number(cell: Cell, form: str = "{:.3f}") -> str:
         return cell.value
     if form == "p":
         return "<0.0001" if cell.value < 0.0001 else f"{cell.value:.4f}"
-    return form.format(cell.value)
+    return with_rounding(form.format(cell.value), cell.rounding)

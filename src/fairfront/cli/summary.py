@@ -16,6 +16,7 @@ from ..frontier.judgement import operating_words
 from ..measures import GroupRates
 from ..measures.disclosure import EXACT, ROUNDED
 from ..measures.figures import Column
+from ..measures.rounding import with_rounding
 from ..runs import Run
 from ..runs.options import (
     Option,
@@ -88,7 +89,7 @@ def print_evaluations(console: Console, run: Run, ids: list[int]) -> None:
         for option in options_of(front, shown):
             names = [each for each in option.figures if each not in ("loss", front.facts.gap_column)]
             about = (name, str(front.record().n)) if option.id == shown[0] else ("", "")
-            rows.append([*about, str(option.id), *(_digits(option.figures[each]) for each in names)])
+            rows.append([*about, str(option.id), *(_written(option, each) for each in names)])
     heads += [HEADS.get(each, "upper" if Column.of(each).end else in_words(each)) for each in names]
     table = table_of("On other rows, at the cut-offs of validation", heads, left=["on"], pad=0)
     for row in rows:
@@ -114,7 +115,7 @@ def print_options(console: Console, front: Frontier, options: list[Option]) -> N
     title = f"{len(options)} of {counted(len(front), 'candidate model')}"
     table = table_of(title, ["id", *heads, ""], pad=0)
     for each in options:
-        cells = [f"{each.figures[name]:.4f}" if "loss" in name else _digits(each.figures[name]) for name in names]
+        cells = [f"{each.figures[name]:.4f}" if "loss" in name else _written(each, name) for name in names]
         table.add_row(str(each.id), *cells, each.mark, style="bold" if each.mark else None)
     console.print(table)
     pairs = pair_sentences(front, [each.id for each in options])
@@ -149,6 +150,10 @@ def _legend(front: Frontier) -> list[str]:
     among = f"models whose {main_error(front)} is within {tolerance_of(front):g} of the lowest"
     other = "" if record.name == "validation" else f" on {record.name}; fairfront select chooses on validation"
     return [*lines, f"suggested: smallest {what} among {among}{other}."]
+
+
+def _written(option: Option, name: str) -> str:
+    return with_rounding(_digits(option.figures[name]), option.rounding.get(name, 0.0))
 
 
 def _digits(value: float) -> str:

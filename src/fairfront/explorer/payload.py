@@ -20,6 +20,7 @@ from ..measures.intervals import bonferroni, normal_quantile, rows_behind
 from ..measures.paired import rounded
 from ..measures.published import published
 from ..measures.rates import DENOMINATORS
+from ..measures.rounding import RateRange
 from ..objectives import NOTIONS, Array, Task, rates_of
 from .comparison import base64_of
 from .details import Details, detailed, walk
@@ -127,12 +128,14 @@ def _part(record: Evaluation, facts: Facts, small: int) -> dict[str, Any]:
         "rival": rival_words(record),
         "columns": {name: packed(values) for name, values in (record.columns | _mistakes(record)).items()},
         "upper": {name: packed(record.figure(name, CONFIDENCE)) for name in sure},
-        "attributes": [_attribute(name, rates, record.sizes.get(name), task) for name, rates in record.groups.items()],
+        "rounding": {name: packed(record.rounding(name), "f4") for name in record.columns if record.small},
+        "attributes": [_attribute(name, rates, record, task) for name, rates in record.groups.items()],
     }
 
 
-def _attribute(name: str, rates: PerGroup, sizes: dict[str, Array] | None, task: Task) -> dict[str, Any]:
-    """Recalls of single classes are rates ``recall:k``."""
+def _attribute(name: str, rates: PerGroup, record: Evaluation, task: Task) -> dict[str, Any]:
+    """Recalls of single classes are rates ``recall:k``; ``spans`` are what exact rates can be, and the fewest rows."""
+    sizes, ranges = record.sizes.get(name), record.ranges.get(name, {})
     kept, c = [r for r in rates.names if r not in ("accuracy", "recall")], len(rates.levels)
     found = {
         "name": name,
@@ -142,6 +145,7 @@ def _attribute(name: str, rates: PerGroup, sizes: dict[str, Array] | None, task:
         "shares": isinstance(rates, GroupRates),
         "behind": {},
         "rates": {r: packed(rates.rate(r), "f4") for r in kept},
+        "spans": {r: _span(ranges[r]) for r in kept if r in ranges},
         "z": _together(c),
     }
     if not isinstance(rates, GroupRates):
@@ -157,12 +161,24 @@ def _attribute(name: str, rates: PerGroup, sizes: dict[str, Array] | None, task:
             "rows": {key: rounded(np.round(rows[:, k]), 0) for key, k in every.items()},
             "behind": {key: rounded(behind[:, k], 3) for key, k in every.items()},
             "rates": {key: packed(rates.recall[:, :, k], "f4") for key, k in every.items()},
+            "spans": {key: _span(ranges["recall"], k) for key, k in every.items() if ranges},
             "z": _together(c, len(task.classes)),
         }
     elif rates.labelled is not None:
         known = list(rates.labelled.T)
     found["labels"] = {key: rounded(np.round(n), 0) for key, n in zip(("positives", "negatives"), known, strict=True)}
     return found
+
+
+def _span(known: RateRange, *classes: int) -> dict[str, Any]:
+    def of(end: Array) -> Array:
+        return end[..., classes[0]] if classes else end
+
+    return {
+        "low": packed(of(known.low), "f4"),
+        "high": packed(of(known.high), "f4"),
+        "least": rounded(of(known.least), 3),
+    }
 
 
 def _together(c: int, classes: int = 1) -> float:

@@ -12,8 +12,8 @@ from scipy.special import expit
 
 from ..exceptions import InputError
 from ..measures.calibration import Calibration, calibration_table, fit_platt
-from ..measures.claims import Flips, flips
 from ..measures.figures import larger_is_better
+from ..measures.moves import Flips, flips
 from ..objectives import Array, warn_of_names
 from ..pareto import nondominated
 from ..validation import check_instance, check_text

@@ -15,6 +15,7 @@ from ..exceptions import InputError, require
 from ..measures import Evaluation
 from ..measures.claims import Pair, worst_pair
 from ..measures.cutoffs import Operating, OperatingPoint
+from ..measures.rounding import NOTABLE
 from ..objectives import Array, proxy_sentences
 from ..solvers import Status
 from ..validation import BACKENDS, check_choice, check_confidence, check_count, check_text, counted, is_dask, shown
@@ -270,7 +271,10 @@ class FrontierColumns(PointColumns):
         return bootstrap_frontier(self, rows, n, confidence, random_state, progress)
 
     def table(self) -> dict[str, Any]:
-        """Return all columns as arrays: id, status, loss, loss gaps, and every evaluation's figures."""
+        """Return columns as arrays: id, status, loss, loss gaps, and figures of evaluations.
+
+        Those of rounded counts that may be off by more than 0.02 have ``_rounding`` with them: by how much.
+        """
         columns: dict[str, Any] = {"id": self.ids, "status": np.array([s.name.lower() for s in self.status])}
         if self.models.names is not None:
             columns["name"] = np.array(self.models.names, dtype=object)
@@ -279,6 +283,8 @@ class FrontierColumns(PointColumns):
         columns.update(zip(self.facts.gap_columns, self.gaps.T, strict=True))
         for name, record in self.evaluations.items():
             columns.update({f"{name}.{key}": values for key, values in record.columns.items()})
+            off = {f"{name}.{key}_rounding": record.rounding(key) for key in record.columns}
+            columns.update({key: values for key, values in off.items() if (values > NOTABLE).any()})
             if record.cutoffs is not None:
                 columns[f"{name}.cutoff"] = record.cutoffs
         return columns

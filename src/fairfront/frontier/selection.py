@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
@@ -9,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError, spelled
+from ..exceptions import FairfrontWarning, InputError, spelled
 from ..measures.claims import trivial, worst_pair
 from ..measures.figures import Column, larger_is_better
 from ..measures.intervals import bonferroni, worst_gap_floor
+from ..measures.rounding import NOTABLE
 from ..objectives import Array
 from ..validation import (
     check_choice,
@@ -120,10 +122,25 @@ class Rule:
         if not allowed.any():
             listed = ", ".join(f"{name} within {value:g} of the best" for name, value in (self.within or {}).items())
             raise InputError(f"no point that meets the bounds has {listed}; allow more.")
+        self._warn_of_rounding(front, among[allowed])
         asked = self.least or self.most
         best = front.column(asked or usual, self.on, self.confidence if asked else None)[among]
         values = _finite(-best if self.most else best, asked or usual)
-        return int(among[np.flatnonzero(allowed)[np.argmin(values[allowed])]])
+        seen = (front.column(asked or usual, self.on) * (-1.0 if self.most else 1.0))[among]
+        order = np.lexsort((np.nan_to_num(seen[allowed], nan=np.inf), values[allowed]))  # of equal ends as observed
+        return int(among[np.flatnonzero(allowed)[order[0]]])
+
+    def _warn_of_rounding(self, front: FrontierColumns, among: Places) -> None:
+        """Say by how much observed figures of rounded counts may be off, where a rule rests on them."""
+        asked = [*(self.at_most or {}), *(self.at_least or {}), *filter(None, (self.least, self.most))]
+        if self.confidence is not None or not front.evaluations:
+            return
+        record = front.record(self.on)
+        off = {name: float(np.nanmax(record.rounding(name)[among])) for name in asked if record.parts(name)}
+        told = [f"{name} by up to {far:.2g}" for name, far in off.items() if far > NOTABLE]
+        if told:
+            said = f"the rule rests on rounded counts of {record.name}: exact figures may differ ({', '.join(told)})."
+            warnings.warn(said, FairfrontWarning, stacklevel=5)
 
     def _bounds(self) -> list[tuple[str, float, float]]:
         """With 1 for a largest value that is allowed and -1 for a smallest."""
@@ -131,7 +148,11 @@ class Rule:
         return [*((name, bound, 1.0) for name, bound in largest), *((name, bound, -1.0) for name, bound in smallest)]
 
     def _values(self, front: FrontierColumns, name: str, sign: float, among: Any = slice(None)) -> Array:
-        return _finite(sign * front.column(name, self.on, self.confidence)[among], name)
+        values = front.column(name, self.on, self.confidence)
+        if self.confidence is not None and Column.of(name).kind in NEITHER:
+            span = front.record(self.on).range(name)
+            values = span.high if sign > 0 else span.low
+        return _finite(sign * values[among], name)
 
     def _check_directions(self) -> None:
         """Refuse an upper bound, or the least, of what is better when larger, and the other way round."""

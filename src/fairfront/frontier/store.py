@@ -21,6 +21,7 @@ from ..exceptions import FairfrontWarning, InputError
 from ..measures import Evaluation
 from ..measures.cutoffs import Operating, OperatingPoint
 from ..measures.rates import ClassRates, GroupMeans, GroupRates, PerGroup
+from ..measures.rounding import RateRange
 from ..objectives import GAPS, LOSSES, NOTIONS, Groups, Question
 from ..solvers import Newton, Status
 from ..storage.folders import make_folder, write_folder
@@ -165,6 +166,8 @@ def evaluation_content(record: Evaluation) -> tuple[dict[str, Any], Arrays]:
         stored = {each: getattr(rates, each) for each in _stored_rates(type(rates))}
         arrays |= _inside(f"groups.{i}", {each: values for each, values in stored.items() if values is not None})
         arrays |= _inside(f"groups.{i}.sizes", sizes)
+        arrays |= _range_arrays(f"groups.{i}.ranges", record.ranges.get(name, {}))
+    arrays |= _range_arrays("ranges", record.ranges.get("", {}))
     arrays |= {name: values for name in ("labels", "alike") if (values := getattr(record, name)) is not None}
     if point is not None:
         arrays |= {"cutoffs": point.cutoffs, "probability": point.probability}
@@ -174,18 +177,30 @@ def evaluation_content(record: Evaluation) -> tuple[dict[str, Any], Arrays]:
     return {**content, **listed, "groups": groups, "operating": operating}, arrays
 
 
+def _range_arrays(place: str, ranges: Mapping[str, RateRange]) -> Arrays:
+    return {
+        f"{place}.{rate}.{end.name}": getattr(each, end.name) for rate, each in ranges.items() for end in fields(each)
+    }
+
+
+def _stored_ranges(arrays: Arrays) -> dict[str, RateRange]:
+    rates = dict.fromkeys(name.rpartition(".")[0] for name in arrays)
+    return {rate: RateRange(**_outside(rate, arrays)) for rate in rates}
+
+
 def _stored_rates(kind: type[PerGroup]) -> list[str]:
     return [each.name for each in fields(kind) if each.name != "levels"]
 
 
 def stored_evaluation(content: Mapping[str, Any], arrays: Arrays) -> Evaluation:
-    groups, sizes = {}, {}
+    groups, sizes, ranges = {}, {}, {"": _stored_ranges(_outside("ranges", arrays))}
     for i, each in enumerate(content["groups"]):
         if each["kind"] not in RATES:
             raise InputError(f"figures are of the kind {each['kind']!r}, which this version does not know; upgrade.")
         kind, known = RATES[each["kind"]], _outside(f"groups.{i}", arrays)
         names = [name for name in _stored_rates(kind) if name != "labelled" or name in known]
         values: dict[str, Any] = {name: known[name] for name in names}
+        ranges[each["name"]] = _stored_ranges(_outside("ranges", known))
         groups[each["name"]] = kind(levels=tuple(each["levels"]), **values)
         if each["sizes"]:
             sizes[each["name"]] = {rate: known[f"sizes.{rate}"] for rate in each["sizes"]}
@@ -199,6 +214,7 @@ def stored_evaluation(content: Mapping[str, Any], arrays: Arrays) -> Evaluation:
         signed={name: arrays[f"signed.{i}"] for i, name in enumerate(content["signed"])},
         groups=groups,
         sizes=sizes,
+        ranges={name: each for name, each in ranges.items() if each},
         proxies=tuple(content["proxies"]),
         operating=operating,
         labels=arrays.get("labels"),

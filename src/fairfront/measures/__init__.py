@@ -4,18 +4,19 @@ The files, from the ground up:
 
 - figures: the catalogue of figures, and what is said of them
 - counts, rates: rows by model, group, label and decision, and the rates that follow
-- disclosure: which counts may be shared
+- disclosure, rounding: which counts may be shared, and how far exact ones can be from them
 - intervals, calibration: how sure figures are, and how well probabilities fit
-- cutoffs, score_bins: scores cut into decisions, and counted where rows lie in parts
-- evaluation, published, claims, paired: many models on one data set, exact and as shared; who changes sides
-- judged, lines, scores, table_columns, group_table, audit_record, requirements, audits: one model
+- cutoffs, score_bins: scores cut into decisions, areas under the ROC curve, and counts where rows lie in parts
+- evaluation, published: many models on one data set, exact and as shared
+- moves, paired, ranking: who changes sides between two models, and by how much figures differ
+- judged, lines, scores, table_columns, group_table, audit_record, audits: one model
+- claims: the worst pair, models that beat nobody, and requirements
 """
 
 from .audit_record import Audit as Audit
 from .audits import audit as audit
 from .calibration import Calibration as Calibration
 from .evaluation import Evaluation as Evaluation
-from .evaluation import auc as auc
 from .evaluation import evaluate_scores as evaluate_scores
 from .intervals import newcombe as newcombe
 from .intervals import wilson as wilson
@@ -23,3 +24,4 @@ from .rates import ClassRates as ClassRates
 from .rates import GroupMeans as GroupMeans
 from .rates import GroupRates as GroupRates
 from .rates import PerGroup as PerGroup
+from .score_bins import auc as auc

@@ -15,6 +15,7 @@ from ..exceptions import InputError, require
 from ..objectives import Groups, Task, proxy_sentences, warn_of_proxies
 from ..objectives.proxies import PROXY_NOTE
 from ..validation import BACKENDS, check_choice, counted
+from .claims import Verdict, parse_requirement, verdict_of
 from .counts import Counts
 from .disclosure import LIMIT, ROUNDED, check_small
 from .figures import (
@@ -26,10 +27,10 @@ from .figures import (
     pooled_sentences,
     reference_sentences,
 )
-from .group_table import GroupTable, pooled_columns, published_strata, published_table, tabulate
+from .group_table import GroupTable, published_strata, published_table, tabulate
 from .judged import Judged
-from .lines import ALL, REFERENCE, TOO_FEW, Lines, lines_of
-from .requirements import Verdict, parse_requirement, verdict_of
+from .lines import ALL, REFERENCE, TOO_FEW, Lines, lines_of, pooled_columns
+from .rounding import with_rounding
 from .table_columns import Settings, Worst
 
 FORMAT = "fairfront audit 2"
@@ -215,7 +216,7 @@ def _html_table(table: GroupTable) -> str:
         cell = table.cells[name][i]
         if not cell.meant:
             return ""
-        return f"{cell.value:.4g}" if isinstance(cell.value, float) else str(cell.plain)
+        return with_rounding(f"{cell.value:.4g}" if isinstance(cell.value, float) else str(cell.plain), cell.rounding)
 
     def with_ends(figure: str, i: int) -> str:
         value, low, high = (figure + end for end in ("", "_lower", "_upper"))

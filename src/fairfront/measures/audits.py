@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import FairfrontWarning, InputError, spelled, spelling
-from ..objectives import Groups, check_groups, take_groups, warn_of_proxies
+from ..objectives import Groups, check_groups, count_in_words, take_groups, warn_of_proxies
 from ..problems.dask.passes import reduced
 from ..problems.resources import GIGABYTE, memory
 from ..validation import check_confidence, check_count, check_flag, check_seed, is_dask
 from ..validation.inputs import as_columns, factorize, weighted_rows
 from .audit_record import Audit, audited
 from .cutoffs import Operating, Side
-from .figures import backward_sentences, idle_sentence
+from .figures import backward_sentences
 from .judged import read_judged
 from .lines import lines_of
 from .table_columns import Settings
@@ -118,7 +118,7 @@ def audit(
         sensitive, control, n = here["sensitive_features"], here["control_features"], len(judged.truth)
         rows, idle = weighted_rows(judged.weight), list[str]()
         if rows is not None:  # rows of weight 0 are left out
-            judged, idle = judged.take(rows), [idle_sentence(n - len(rows))]
+            judged, idle = judged.take(rows), [f"Rows of weight 0 were excluded: {count_in_words(n - len(rows))}."]
             sensitive = take_groups(sensitive, rows, n)
             control = None if control is None else take_groups(control, rows, n)
             n = len(rows)

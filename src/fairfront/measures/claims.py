@@ -1,26 +1,25 @@
-"""What is said of judged models: between whom the worst gap lies, who changes sides, and what beats nobody.
+"""What is said of judged models: between whom the worst gap lies, what beats nobody, and what meets a requirement.
 
-A model that does no better than deciding everyone alike is marked and never suggested.
+A model that does no better than deciding everyone alike is marked and never suggested. Requirements of an audit are
+texts such as ``selection_ratio.lower>=0.80``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..objectives import Array, Task
-from ..objectives.groups import rounded
-from ..records import Record
-from ..validation import refuse
-from .counts import membership, ratio, row_weight, weighted_sums
+from ..exceptions import InputError
+from ..objectives import Task
+from ..validation import check_text, refuse
 from .cutoffs import check_costs
 from .evaluation import Evaluation
-from .figures import Column, larger_is_better
-from .rates import Margins, PerGroup
+from .figures import RATIOS, Column, larger_is_better
+from .group_table import GroupTable
 
 ALIKE, ROUNDING = 0.99, 1e-9
 RIVALS: dict[str | None, str] = {
@@ -121,118 +120,80 @@ def rival_words(record: Evaluation) -> str:
     return RIVALS.get(asked, "error no lower than giving everyone the majority label")
 
 
-OVERALL = "overall"
+Outcome = Literal["met", "not met", "inconclusive"]
+REQUIREMENT = re.compile(
+    r"^\s*(?P<name>(?:[^<>=\[]|\[[^\]]*\])*?[a-z\]])\s*(?P<sign><=|>=)\s*"
+    r"(?P<bound>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*$"
+)
+DOT = re.compile(r"\.(?![^\[]*\])")  # not those in a class: recall[a.b]_gap
 
 
-@dataclass(frozen=True, eq=False)
-class Moves(PerGroup):
-    """Decisions that change from one model to each of N others, per group and, as the last level, overall.
+@dataclass(frozen=True)
+class Requirement:
+    """``figure`` of an attribute (all where it is None) at most or at least ``bound``, at an end of its interval."""
 
-    ``overall`` has every row, those without a group too; it stands in the place of the reference, so that
-    `gaps` compares each group with everyone. Shapes (N, c + 1):
-
-    - ``gained``    weight of rows refused before and decided favourably after
-    - ``lost``      weight of rows decided favourably before and refused after
-    - ``n_gained``, ``n_lost``  the same in rows
-    """
-
-    names: ClassVar[tuple[str, ...]] = ("gained", "lost", "n_gained", "n_lost", "net_per_1000", "changed_per_1000")
-
-    gained: Array
-    lost: Array
-    n_gained: Array
-    n_lost: Array
-
-    @property
-    def net_per_1000(self) -> Array:
-        """Return favourable decisions won less those lost, per 1000 of the group's weight; NaN without any."""
-        return 1000.0 * ratio(self.gained - self.lost, self.weight)
-
-    @property
-    def changed_per_1000(self) -> Array:
-        """Return decisions that change in either direction, per 1000 of the group's weight; NaN without any."""
-        return 1000.0 * ratio(self.gained + self.lost, self.weight)
+    text: str
+    attribute: str | None
+    figure: str
+    end: str
+    sign: str
+    bound: float
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Flips(Record):
-    """Changed decisions among all people and among those whose own label is the favourable one."""
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a requirement for one attribute; ``sentence`` gives the figures."""
 
-    among_all: Moves
-    among_favourable: Moves
-
-
-Sides = tuple[Array, Array]
-
-
-def changed_sides(values: NDArray[np.bool_], before: NDArray[np.bool_], columns: Array) -> Sides:
-    """Return the weights of rows that come into a share and go out of it, (N, q) each."""
-    return weighted_sums(values & ~before, columns), weighted_sums(~values & before, columns)
+    requirement: str
+    attribute: str
+    outcome: Outcome
+    sentence: str
 
 
-def flips(
-    before: NDArray[np.bool_],
-    after: NDArray[np.bool_],
-    favourable: NDArray[np.bool_],
-    codes: NDArray[Any],
-    levels: Sequence[str],
-    sample_weight: Array | None = None,
-) -> Flips:
-    """Count who gains and who loses a favourable decision between one model, (n,), and each of N others, (N, n).
-
-    Those of ``favourable`` (n,) have that label; ``codes`` are as in `membership`, and rows without a group count in
-    the overall column only.
-    """
-    rows = np.column_stack([membership(codes, len(levels)), np.ones(len(codes))])
-    weighted = rows * row_weight(sample_weight, len(rows))[:, None]
-    columns = np.hstack([weighted, rows, weighted * favourable[:, None], rows * favourable[:, None]])
-    gained, lost = (np.split(side, 4, axis=1) for side in changed_sides(np.atleast_2d(after), before, columns))
-    total, names = np.split(columns.sum(axis=0), 4), (*levels, OVERALL)
-    everyone, labelled = (  # weights, each with the rows behind them
-        Moves(names, total[k + 1], total[k], gained[k], lost[k], gained[k + 1], lost[k + 1]) for k in (0, 2)
-    )
-    return Flips(everyone, labelled)
+def parse_requirement(text: str) -> Requirement:
+    """Read ``[attribute.]figure[.lower|.upper](<=|>=)number``; the end is the one that has to hold."""
+    found = REQUIREMENT.match(check_text(text, "requirement", 'a text such as "selection_ratio.lower>=0.80"'))
+    if found is None:
+        raise InputError(
+            f"requirement {text!r} cannot be read, expected [attribute.]figure[.lower|.upper]>=number or <=number, "
+            'such as "selection_ratio.lower>=0.80".'
+        )
+    *words, sign = *DOT.split(found["name"]), found["sign"]
+    end = words.pop() if len(words) > 1 and words[-1] in ("lower", "upper", "value") else "value"
+    if (end, sign) in (("lower", "<="), ("upper", ">=")):
+        other = "upper" if end == "lower" else "lower"
+        raise InputError(f"requirement {text!r} uses the bound that is easier to meet, expected .{other} with {sign}.")
+    return Requirement(text.strip(), ".".join(words[:-1]) or None, words[-1], end, sign, float(found["bound"]))
 
 
-def published_sides(gained: Array, lost: Array, net: Array) -> Sides:
-    """Return how many rows gained and lost, (N, c), that may be published beside rates whose counts differ by ``net``.
-
-    The smaller side is rounded where it is small, and the other follows from the published net: otherwise the two
-    together with the rates would give the small one back.
-    """
-    less = rounded(np.minimum(gained, lost))
-    up, down = np.where(gained <= lost, less, less + net), np.where(gained <= lost, less - net, less)
-    below = np.maximum(0.0, -np.minimum(up, down))
-    return rounded(up + below), rounded(down + below)
-
-
-def moves_by_rate(
-    decided: NDArray[np.bool_],
-    wrong: NDArray[np.bool_],
-    plain: int,
-    good: NDArray[np.bool_],
-    member: Array,
-    shown: Margins | None = None,
-) -> dict[str, Sides]:
-    """Return how many rows come into each rate and go out of it against one model, (N, c + 1) each, everyone last.
-
-    ``decided`` and ``wrong`` are (N, n), ``good`` (n,) has the favourable label, ``member`` are (n, c). With ``shown``,
-    the published rows of these groups and last of none, moves are those that may be published: made of
-    those of either label, so that they add up to one another and to the rates.
-    """
-    everyone = np.column_stack([member, 1.0 - member.sum(axis=1)])
-    tpr, fpr = (changed_sides(decided, decided[plain], everyone * rows[:, None]) for rows in (good, ~good))
-    mistakes = changed_sides(wrong, wrong[plain], everyone)
-    if shown is not None:
-        tpr = published_sides(*tpr, shown.hit - shown.hit[plain])
-        fpr = published_sides(*fpr, shown.alarm - shown.alarm[plain])
-        if shown.labels.shape[1] > 2:
-            mistakes = published_sides(*mistakes, shown.wrong - shown.wrong[plain])
-        else:
-            mistakes = tpr[1] + fpr[0], tpr[0] + fpr[1]
-    found = {"tpr": tpr, "fpr": fpr, "selection": (tpr[0] + fpr[0], tpr[1] + fpr[1]), "error": mistakes}
-
-    def with_everyone(side: Array) -> Array:
-        return np.column_stack([side[:, :-1], side.sum(axis=1)])  # in the place of those without a group
-
-    return {rate: (with_everyone(up), with_everyone(down)) for rate, (up, down) in found.items()}
+def verdict_of(table: GroupTable, asked: Requirement) -> Verdict:
+    attribute, contrasts = table.lines.attribute, {worst.figure: worst for worst in table.worst}
+    if asked.figure in contrasts:
+        worst = contrasts[asked.figure]
+        value, lower, upper = worst.value, worst.lower, worst.upper
+        claim = worst.pair_lower if asked.figure in RATIOS else lower  # all pairs have to hold: each on its own
+    else:
+        there = table.columns
+        overall = [name for name in there if f"{name}_lower" in there and f"{name}_gap" in there]
+        if asked.figure not in overall:
+            known = ", ".join([*contrasts, *overall])
+            raise InputError(f"requirement {asked.text!r} names {asked.figure!r}, expected one of {known}.")
+        value, lower, upper = (float(there[asked.figure + end][-1]) for end in ("", "_lower", "_upper"))
+        claim = lower
+    if value != value or lower != lower or upper != upper:
+        said = f"{attribute}: {asked.figure} is not defined on these rows; {asked.text} is inconclusive."
+        return Verdict(asked.text, attribute, "inconclusive", said)
+    outcome: Outcome = "inconclusive"
+    if table.lines.is_proxy and asked.figure in contrasts:
+        judged = "that is between groups given as probabilities, not between people; "
+    else:
+        sure, possible = {"value": (value, value), "lower": (claim, upper), "upper": (upper, claim)}[asked.end]
+        sign = 1.0 if asked.sign == ">=" else -1.0
+        if sign * sure >= sign * asked.bound:
+            outcome = "met"
+        elif sign * possible < sign * asked.bound:
+            outcome = "not met"
+        alone = asked.figure in RATIOS and asked.end == "lower"
+        judged = f"the lower bound of each single pair of groups is {claim:.4g} or more; " if alone else ""
+    figures = f"{asked.figure} is {value:.4g} ({lower:.4g} to {upper:.4g})"
+    return Verdict(asked.text, attribute, outcome, f"{attribute}: {figures}; {judged}{asked.text} is {outcome}.")

@@ -37,7 +37,7 @@ POOLED = "(small groups)"
 FEW = f"fewer than {LIMIT} people"
 ROUNDED = (
     f"Counts of fewer than {LIMIT} people are rounded to 0, 5 or 10, groups of fewer than {LIMIT} are pooled, and "
-    "figures are computed from the rounded counts."
+    "figures are computed from the rounded counts; ± says how far an exact figure may be, and bounds include it."
 )
 EXACT = (
     "Exact counts: small groups and small counts are shown as they are (small = 0), for use where the rows are kept."
@@ -49,11 +49,13 @@ class Cell:
     """An entry of a table: a value, exact or as it is published, or the reason why there is none.
 
     ``meant`` is false where no comparison was meant: for the reference, for all rows, for groups that are too small.
+    ``rounding`` is how far the exact value can be from one of rounded counts.
     """
 
     value: Any = None
     reason: str = ""
     meant: bool = True
+    rounding: float = 0.0
 
     @property
     def plain(self) -> Any:
@@ -280,6 +282,12 @@ def _middle(whole: Array) -> tuple[Array, Array]:
     apart = np.where(whole % STEP > 0, STEP, 0)
     first = np.maximum(STEP * np.floor((whole - apart) / (2 * STEP)), 0.0)
     return first, whole - np.maximum(STEP * np.floor((whole - apart - first) / STEP), 0.0)
+
+
+def step_width(whole: Array) -> Array:
+    """Return how far apart steps of parts of wholes are at most."""
+    first, second = _middle(whole)
+    return np.maximum(second - first, STEP)
 
 
 def _may_be(part: Array, whole: Array, limit: int, rest_limit: int) -> NDArray[np.bool_]:

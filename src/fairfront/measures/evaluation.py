@@ -19,13 +19,23 @@ from ..objectives import Array, Attribute, Task
 from ..problems.resources import blas_threads
 from ..records import Record
 from ..validation.inputs import check_weights
-from .counts import Counts, Overall, Sums, blocks, row_weight, sums_of
+from .counts import Counts, Overall, Sums, sums_of
 from .cutoffs import NONE_GIVEN, OperatingPoint
 from .figures import Column, larger_is_better
-from .intervals import Sizes, bonferroni, error_interval, selection_ratio_lower, worst_gap_upper
+from .intervals import (
+    Sizes,
+    bonferroni,
+    rows_behind,
+    selection_ratio_lower,
+    share_interval,
+    span_of,
+    worst_gap_upper,
+)
 from .rates import GroupRates, Margins, PerGroup, effective_sizes, gaps, rates_of, selection_ratio, worst_gap
+from .rounding import Range, RateRange
+from .score_bins import auc
 
-End = Callable[[GroupRates, str, float, Sizes | None], Array]
+End = Callable[[GroupRates, str, float, Sizes | None, RateRange | None], Array]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,6 +64,8 @@ class Evaluation(Record):
         Attributes whose groups are probabilities: rates are weighted means, gaps usually understate those of people.
     small : int
         Counts below it are rounded, see `fairfront.measures.disclosure`; 0 for exact counts.
+    ranges : dict of attribute name to ranges per rate
+        Where counts are rounded, the least and the most that exact rates can be; "" has those of all rows.
     sums : Sums or None
         Exact counts behind the figures; they stay in memory and are never written.
     operating : OperatingPoint or None
@@ -73,6 +85,7 @@ class Evaluation(Record):
     effective_n: float | None = None
     proxies: tuple[str, ...] = ()
     small: int = 0
+    ranges: dict[str, dict[str, RateRange]] = field(default_factory=dict)
     sums: Sums | None = field(default=None, repr=False)
     operating: OperatingPoint | None = None
     labels: Array | None = None
@@ -110,6 +123,9 @@ class Evaluation(Record):
             columns={name: values[places] for name, values in self.columns.items()},
             signed={name: values[places] for name, values in self.signed.items()},
             groups={name: rates.take(places) for name, rates in self.groups.items()},
+            ranges={
+                name: {rate: each.take(places) for rate, each in ranges.items()} for name, ranges in self.ranges.items()
+            },
             operating=None if self.operating is None else self.operating.take(places),
             alike=None if self.alike is None else self.alike[places],
             sums=None if self.sums is None else self.sums.take(places),
@@ -135,15 +151,53 @@ class Evaluation(Record):
         values, column = self[name], Column.of(name)
         if confidence is None:
             return values
+        span = self.range(name)
         if name == "error":
-            return error_interval(values, np.full(len(values), self.effective_n or self.n), confidence)[1]
+            return share_interval(self.span("", name), confidence)[1]
         attribute = column.attribute or next(iter(self.groups))
         rates, sizes = self.groups.get(attribute), self.sizes.get(attribute)
         if isinstance(rates, GroupRates) and column.figure == "selection_ratio":
-            return selection_ratio_lower(rates, confidence, sizes)
+            return selection_ratio_lower(rates, confidence, sizes, self._range_of(attribute, "selection"))
         if isinstance(rates, GroupRates) and column.gap:
-            return end(rates, column.figure, confidence, sizes)
-        return values
+            return end(rates, column.figure, confidence, sizes, self._range_of(attribute, column.figure))
+        return span.low if larger_is_better(name) else span.high
+
+    def span(self, attribute: str, rate: str) -> RateRange:
+        """Return what exact rates of an attribute's groups can be, (N, c), and the fewest effective rows behind.
+
+        Of all rows, (N,), where the attribute is "".
+        """
+        if not attribute:
+            of_all = self.range(rate)
+            return RateRange(of_all.low, of_all.high, np.array(self.effective_n or self.n))
+        rates: Any = self.groups[attribute]
+        known = self._range_of(attribute, rate)
+        return known or span_of(rates.rate(rate), rows_behind(rates, rate, self.sizes.get(attribute)))
+
+    def _range_of(self, attribute: str, rate: str) -> RateRange | None:
+        return self.ranges.get(attribute, {}).get(rate)
+
+    def range(self, name: str) -> Range:
+        """Return a column with the least and the most that its exact figures can be, where counts are rounded."""
+        parts = self.parts(name)
+        if parts and parts != [name]:
+            spans, best = [self.range(part) for part in parts], np.fmin if larger_is_better(name) else np.fmax
+            return Range(*(best.reduce([getattr(each, end) for each in spans]) for end in ("shown", "low", "high")))
+        values, column = self[name], Column.of(name)
+        attribute = column.attribute or next(iter(self.groups), "")
+        if (found := self._range_of("", name)) is not None:
+            low, high = found.low, found.high
+        elif column.figure == "selection_ratio" and (found := self._range_of(attribute, "selection")) is not None:
+            low, high = found.ratio
+        elif column.gap and (found := self._range_of(attribute, column.figure)) is not None:
+            low, high = found.gap
+        else:
+            return Range.exactly(values)
+        return Range(values, np.fmin(low, values), np.fmax(high, values))
+
+    def rounding(self, name: str) -> Array:
+        """Return how far the exact figures of a column can be from those shown, (N,): 0 where counts are exact."""
+        return self.range(name).width
 
 
 @blas_threads(1)
@@ -229,44 +283,3 @@ def evaluation_of(
         if "selection" in rates.names:
             columns[f"{prefix}selection_ratio"] = selection_ratio(rates)
     return Evaluation(name, overall.n, columns, signed, groups, **known)  # type: ignore[arg-type]
-
-
-def auc(scores: ArrayLike, is_positive: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
-    """Return the area under the ROC curve of N models, (N,), from scores (N, n) or (n,).
-
-        P(score of a positive row > score of a negative row) + 1/2 P(the two are equal)
-
-    Equals `sklearn.metrics.roc_auc_score`, weights and ties included; NaN when one of the two labels has no weight.
-    """
-    positive = np.asarray(is_positive, dtype=bool)
-    ranked = np.atleast_2d(scores)
-    weight = row_weight(sample_weight, len(positive))
-    up, across = np.where(positive, weight, 0.0), np.where(positive, 0.0, weight)
-    whole = up.sum() * across.sum()
-    if whole == 0:
-        return np.full(len(ranked), np.nan)
-    area = [_area(ranked[part], up, across) for part in blocks(*ranked.shape)]
-    return np.asarray(np.clip(np.concatenate([np.empty(0), *area]) / whole, 0.0, 1.0))
-
-
-def _area(scores: NDArray[Any], up: Array, across: Array) -> Array:
-    """Add, for each model, up-weight times the across-weight below it, ties counting half.
-
-    Models are laid end to end, one entry per distinct score: the running sums at the last row of each tie.
-    """
-    order = np.argsort(scores, axis=1)
-    ranked = np.take_along_axis(scores, order, axis=1)
-    last = np.ones(ranked.shape, dtype=bool)
-    last[:, :-1] = ranked[:, 1:] != ranked[:, :-1]
-    model = np.repeat(np.arange(len(scores)), last.sum(axis=1))
-    starts = np.flatnonzero(np.diff(model, prepend=-1))
-
-    def before(running: Array) -> Array:
-        shifted = np.concatenate([[0.0], running[:-1]])
-        shifted[starts] = 0.0
-        return shifted
-
-    above = np.cumsum(up[order], axis=1)[last]
-    beside = np.cumsum(across[order], axis=1)[last]
-    area = np.bincount(model, (above - before(above)) * (beside + before(beside)), minlength=len(scores))
-    return np.asarray(0.5 * area)

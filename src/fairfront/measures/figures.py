@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import spelled
-from ..objectives import count_in_words
+from .rounding import with_rounding
 
 if TYPE_CHECKING:
     from .group_table import GroupTable
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 NONE = np.array([np.nan])
 FORM = re.compile(
-    r"(?:(?P<attribute>.*)\.)?(?P<figure>[a-z_]+?)(?:\[(?P<label>.*)\])?(?P<gap>_gap)?(?:_(?P<end>lower|upper))?", re.S
+    r"(?:(?P<attribute>.*)\.)?(?P<figure>[a-z_]+?)(?:\[(?P<label>.*)\])?(?P<gap>_gap)?(?:_(?P<end>lower|upper|rounding))?",
+    re.S,
 )
 
 
@@ -33,7 +34,8 @@ class Column:
     """A column of an evaluation or of an audit's table; its text is the column's name.
 
     A ``figure``, of one class where it has a ``label``, its ``gap`` between groups of an ``attribute``, or an ``end``
-    of either's interval: ``sex.tpr_gap``, ``recall[a]_gap_lower``. An attribute is named where there are several.
+    of either's interval, or by how much ``rounding`` may have moved it: ``sex.tpr_gap``, ``recall[a]_gap_lower``. An
+    attribute is named where there are several.
     """
 
     figure: str
@@ -214,10 +216,6 @@ def backward_sentences(judged: Judged, columns: Mapping[str, NDArray[Any]]) -> t
     return (f"{said} {judged.task.favourable_label!r}; if they do, give {spelled(side)} as well as the label.",)
 
 
-def idle_sentence(n: int) -> str:
-    return f"Rows of weight 0 were excluded: {count_in_words(n)}."
-
-
 def reference_words(levels: Sequence[str], largest: bool, another: str = "") -> str:
     if not largest:
         return levels[-1]
@@ -280,10 +278,11 @@ def _worst_sentence(worst: Worst, confidence: float) -> str:
         over = f"{left}; not compared: {', '.join(worst.not_compared)}"
     if worst.figure in RATIOS:
         ends = f"{sure} interval {worst.lower:.3f} to {worst.upper:.3f} over all pairs"
-        return f"{what}: {one} has {worst.value:.3f} times the rate of {other} ({ends}){over}."
+        times = with_rounding(f"{worst.value:.3f}", worst.rounding)
+        return f"{what}: {one} has {times} times the rate of {other} ({ends}){over}."
     lower = f"; {low} has the lower {rate}" if worst.value > 0 else ""
     return (
-        f"{what}: {worst.value:.4g} between {one} and {other}, "
+        f"{what}: {with_rounding(f'{worst.value:.4g}', worst.rounding)} between {one} and {other}, "
         f"{sure} upper bound {worst.upper:.4g} over all pairs ({worst.unit}){lower}{over}."
     )
 

@@ -5,7 +5,7 @@ Published tables have small groups pooled and small counts rounded, and every fi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -14,12 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array, Task
+from ..objectives.groups import STEP
 from ..problems.resources import blas_threads
 from ..records import Record
 from .counts import Counts, ratio
 from .disclosure import (
     FEW,
     LIMIT,
+    POOLED,
     Cell,
     any_small_cell,
     in_units,
@@ -29,10 +31,11 @@ from .disclosure import (
     publish_weights,
     with_rows,
 )
-from .intervals import mantel_haenszel_gap, mantel_haenszel_ratio
 from .judged import Judged
-from .lines import Lines, published_lines
+from .lines import COMPARED, Lines, published_lines
+from .published import rate_ranges
 from .rates import Share, shares_of
+from .rounding import RateRange
 from .scores import OF_BOTH_LABELS, Scores, drawn_scores, score_columns
 from .table_columns import (
     Settings,
@@ -52,13 +55,15 @@ Mask = NDArray[np.bool_]
 class Counted(Record):
     """What stands behind a table: counts of every line (of rows only for regression), and figures of scores by class.
 
-    Figures are not given of lines with ``few`` people, nor figures of ranking of those with ``few_labels``.
+    Figures are not given of lines with ``few`` people, nor figures of ranking of those with ``few_labels``; ``rounded``
+    says that small counts are not exact.
     """
 
     counts: Counts
     scores: dict[int, Scores]
     few: Mask
     few_labels: Mask
+    rounded: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,8 +78,14 @@ class GroupTable(Record):
 
     @cached_property
     def cells(self) -> dict[str, list[Cell]]:
+        nothing = np.zeros(len(self.lines.names))
         return {
-            name: [self._why(name, i) if value != value else Cell(value) for i, value in enumerate(values.tolist())]
+            name: [
+                self._why(name, i) if value != value else Cell(value, rounding=float(np.nan_to_num(off)))
+                for i, (value, off) in enumerate(
+                    zip(values.tolist(), self.columns.get(f"{name}_rounding", nothing), strict=True)
+                )
+            ]
             for name, values in self.columns.items()
         }
 
@@ -114,10 +125,9 @@ def _table_of(lines: Lines, behind: Counted, task: Task, settings: Settings) -> 
     if few.any():
         counts = {name: np.where(few, np.nan, values) for name, values in counts.items()}
     columns: dict[str, NDArray[Any]] = {**_head(lines), "n": lines.whole(n), **counts}
-    shares = {
-        name: replace(share, value=np.where(few, np.nan, share.value), size=np.where(few, 0.0, share.size))
-        for name, share in _every_share(behind.counts, task).items()
-    }
+    shares = {name: share.without(few) for name, share in _every_share(behind.counts, task).items()}
+    if behind.rounded:
+        shares = _with_ranges(shares, behind.counts, lines, task)
     for name, share in shares.items():
         columns |= share_columns(name, share, lines, settings)
         if name == "selection":
@@ -137,6 +147,22 @@ def _every_share(counts: Counts, task: Task) -> dict[str, Share]:
         named = {"selection": "selection", "tpr": "recall", "fpr": "fpr", "precision": "precision"}
         found |= {f"{name}[{label}]": of_class[of] for of, name in named.items()}
     return found
+
+
+def _with_ranges(shares: dict[str, Share], counts: Counts, lines: Lines, task: Task) -> dict[str, Share]:
+    """Return shares with what exact ones can be; groups that are pooled may have any."""
+    several, half = task.kind == "multiclass", STEP / 2 if lines.is_proxy else STEP // 2
+    table = counts.changed(lambda cells: cells[None])
+    found: dict[str, RateRange] = {}
+    for k, label in [(None, None), *(enumerate(task.classes) if several else ())]:
+        for name, each in rate_ranges(table, task.favourable, k, half=half).items():
+            if name != "recall":
+                found[name if label is None else f"{'recall' if name == 'tpr' else name}[{label}]"] = each
+    found["fnr"] = RateRange(1.0 - found["tpr"].high, 1.0 - found["tpr"].low, found["tpr"].least)
+    known = {name: replace(found[name], least=found[name].least * share.size) for name, share in shares.items()}
+    if POOLED in lines.names and lines.status[lines.names.index(POOLED)] == COMPARED:
+        known = {name: each.pooled(lines.names.index(POOLED)) for name, each in known.items()}
+    return {name: replace(share, known=known[name]) for name, share in shares.items()}
 
 
 def _head(lines: Lines) -> dict[str, NDArray[Any]]:
@@ -235,7 +261,7 @@ def _published_counts(
         scores[k] = each.published(few, few_labels, np.nan_to_num(told - base))
         if shown is not None:
             scores[k] = scores[k].in_units(known[:, k], known.sum(axis=1) - known[:, k])
-    return _table_of(table.lines, Counted(counts, scores, few, few_labels), task, settings)
+    return _table_of(table.lines, Counted(counts, scores, few, few_labels, rounded=whole), task, settings)
 
 
 def _published_values(judged: Judged, lines: Lines, settings: Settings, shown: Array | None = None) -> GroupTable:
@@ -244,30 +270,3 @@ def _published_values(judged: Judged, lines: Lines, settings: Settings, shown: A
     if shown is None and few[:-1].any():
         shown = np.append(publish_sizes(n[:-1]), n[-1])
     return _value_table(judged, lines, settings, few, shown, known)
-
-
-NO_LEVEL = Cell(reason="no level has both groups")
-WITHIN = ("selection", "tpr", "fpr", "error")
-
-
-def pooled_columns(levels: Sequence[Mapping[str, Share]], lines: Lines, confidence: float) -> dict[str, list[Any]]:
-    """Return gaps and the ratio to the reference group of every other group, pooled over levels of control features.
-
-    A gap between all rows of two groups can come from different shares of levels (departments, products). Mantel and
-    Haenszel's pooled gap compares within levels only, weighting each by n1 n0 / (n1 + n0).
-    """
-    r, columns = lines.reference, {"group": list[Any](lines.names[: lines.reference])}
-    for name in WITHIN:
-        strata = [shares[name] for shares in levels if name in shares]
-        if not strata:
-            continue
-        value, size = (np.stack([getattr(share, part) for share in strata]) for part in ("value", "size"))
-        chosen = np.nan_to_num(value) * size
-        counts = chosen[:, :r], size[:, :r], chosen[:, [r]], size[:, [r]]
-        pooled = {f"{name}_gap": mantel_haenszel_gap(*counts, confidence)}
-        if name == "selection":
-            pooled["selection_over_reference"] = mantel_haenszel_ratio(*counts, confidence)
-        for key, (middle, (low, high)) in pooled.items():
-            for end, values in (("", middle), ("_lower", low), ("_upper", high)):
-                columns[key + end] = [NO_LEVEL.plain if v != v else float(v) for v in values]
-    return columns

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 from scipy.stats import fisher_exact
 
@@ -26,6 +26,7 @@ from ..objectives import Array
 from ..validation import check_confidence
 from .counts import ratio
 from .rates import DENOMINATORS, GroupRates
+from .rounding import RateRange
 
 Interval = tuple[Array, Array]
 Sizes = Mapping[str, Array]
@@ -98,9 +99,10 @@ def _share(s: ArrayLike, n: ArrayLike) -> Array:
     return np.asarray(np.asarray(s) / np.where(np.asarray(n) > 0, n, 1.0))
 
 
-def error_interval(error: ArrayLike, n: ArrayLike, confidence: float = 0.95) -> Interval:
-    """Return Wilson's interval of an error rate, or of any other share, measured on n rows."""
-    return wilson(np.multiply(error, n), n, confidence)
+def share_interval(span: RateRange, confidence: float = 0.95) -> Interval:
+    """Return Wilson's interval of rates, the extremes over their ranges."""
+    low, high = (np.nan_to_num(end) * span.least for end in (span.low, span.high))
+    return wilson(low, span.least, confidence)[0], wilson(high, span.least, confidence)[1]
 
 
 def rows_behind(rates: GroupRates, name: str, sizes: Sizes | None) -> Array:
@@ -118,29 +120,33 @@ def rows_behind(rates: GroupRates, name: str, sizes: Sizes | None) -> Array:
     return np.asarray(weight * per_weight.reshape(-1, *[1] * (weight.ndim - 1)))
 
 
-def worst_gap_upper(rates: GroupRates, name: str, confidence: float = 0.95, sizes: Sizes | None = None) -> Array:
+def worst_gap_upper(
+    rates: GroupRates, name: str, confidence: float = 0.95, sizes: Sizes | None = None, span: RateRange | None = None
+) -> Array:
     """Return the upper end for the worst absolute gap between any two groups, (N,): what may be claimed.
 
         max over pairs of max(|low|, |high|), each pair at confidence 1 - (1 - confidence) / pairs
 
     Bonferroni's correction makes it hold for all pairs (and classes) of one model together; it does not
     correct for choosing among N models. Groups without the rate are left out, as by `worst_gap`; NaN when
-    fewer than two have it. ``sizes`` are `effective_sizes`, to be given with unequal sample weights.
+    fewer than two have it. ``sizes`` are `effective_sizes`, to be given with unequal sample weights; ``span`` is what
+    exact rates can be where counts are rounded, over all of which the end is the largest.
     """
-    low, high = _all_pairs(rates, name, confidence, sizes)
+    low, high = _all_pairs(rates, name, confidence, sizes, span)
     return np.asarray(np.fmax.reduce(np.maximum(np.abs(low), np.abs(high)), axis=1, initial=np.nan))
 
 
-def worst_gap_lower(rates: GroupRates, name: str, confidence: float = 0.95, sizes: Sizes | None = None) -> Array:
-    """Return the lower end for the worst absolute gap, (N,): 0 unless one pair's interval leaves 0 out.
-
-    max over pairs of max(low, -high, 0), each pair as in `worst_gap_upper`
-    """
-    low, high = _all_pairs(rates, name, confidence, sizes)
+def worst_gap_lower(
+    rates: GroupRates, name: str, confidence: float = 0.95, sizes: Sizes | None = None, span: RateRange | None = None
+) -> Array:
+    """Return the lower end for the worst absolute gap, (N,): the largest max(low, -high, 0) of its pairs' intervals."""
+    low, high = _all_pairs(rates, name, confidence, sizes, span)
     return np.asarray(np.fmax.reduce(np.maximum(np.maximum(low, -high), 0.0), axis=1, initial=np.nan))
 
 
-def worst_gap_floor(rates: GroupRates, name: str, confidence: float = 0.95, sizes: Sizes | None = None) -> Array:
+def worst_gap_floor(
+    rates: GroupRates, name: str, confidence: float = 0.95, sizes: Sizes | None = None, span: RateRange | None = None
+) -> Array:
     """Return the smallest gap that could be demonstrated at such rates, (N,): half the width of the widest interval.
 
         max over pairs of (high - low) / 2, each pair as in `worst_gap_upper`
@@ -148,49 +154,89 @@ def worst_gap_floor(rates: GroupRates, name: str, confidence: float = 0.95, size
     An interval of this width reaches at least so far from 0, wherever it lies: no upper end is below it, and that of an
     observed gap of 0 is about as large. It shrinks with more rows, and with rates near 0 or 1.
     """
-    low, high = _all_pairs(rates, name, confidence, sizes)
+    low, high = _all_pairs(rates, name, confidence, sizes, None)
     return np.asarray(np.fmax.reduce((high - low) / 2.0, axis=1, initial=np.nan))
 
 
-def _all_pairs(rates: GroupRates, name: str, confidence: float, sizes: Sizes | None) -> Interval:
+def span_of(value: Array, size: Array) -> RateRange:
+    """Return rates that are exact as ranges."""
+    return RateRange(value, value, size)
+
+
+def _all_pairs(
+    rates: GroupRates, name: str, confidence: float, sizes: Sizes | None, span: RateRange | None
+) -> Interval:
     """Return intervals of the gaps of all pairs of groups (and classes) that hold together, (N, pairs) each."""
-    values, size = rates.rate(name), rows_behind(rates, name, sizes)
-    one, other = np.triu_indices(len(size), 1)
-    pairs = int(np.count_nonzero((size[one] > 0) & (size[other] > 0)))
-    chosen = np.nan_to_num(values) * size
-    ends = newcombe(chosen[:, one], size[one], chosen[:, other], size[other], bonferroni(confidence, pairs))
-    unknown = np.isnan(values[:, one] - values[:, other])
-    low, high = (np.where(unknown, np.nan, end).reshape(len(values), unknown[:1].size) for end in ends)
-    return low, high
+    span = span or span_of(rates.rate(name), rows_behind(rates, name, sizes))
+    there = np.asarray(~np.isnan(span.low).all(axis=0))
+    one, other = np.triu_indices(len(there), 1)
+    level = bonferroni(confidence, int(np.count_nonzero(there[one] & there[other])))
+    low, high = gap_interval(span, one, other, level)
+    shape = len(low), low[:1].size
+    return low.reshape(shape), high.reshape(shape)
 
 
-def lower_over_higher(s1: ArrayLike, n1: ArrayLike, s2: ArrayLike, n2: ArrayLike, confidence: float = 0.95) -> Interval:
-    """Return the interval of the lower of s1/n1 and s2/n2 over the higher: Katz's of their ratio, folded at 1."""
-    low, high = katz(s1, n1, s2, n2, confidence)
-    with np.errstate(divide="ignore"):
-        return np.minimum(low, 1.0 / high), np.minimum(1.0, np.minimum(high, 1.0 / low))
+def gap_interval(span: RateRange, one: NDArray[np.intp], other: NDArray[np.intp], confidence: float) -> Interval:
+    """Return Newcombe's interval of rates of some groups less those of others, the extremes over their ranges."""
+    size = span.least
+    low, high = np.nan_to_num(span.low) * size, np.nan_to_num(span.high) * size
+    down = newcombe(low[:, one], size[one], high[:, other], size[other], confidence)[0]
+    up = newcombe(high[:, one], size[one], low[:, other], size[other], confidence)[1]
+    unknown = np.isnan(span.low[:, one] - span.low[:, other])
+    return np.where(unknown, np.nan, down), np.where(unknown, np.nan, up)
 
 
-def ratio_interval(rate: Array, size: Array, confidence: float = 0.95, *, together: bool = True) -> Interval:
+def katz_span(span: RateRange, one: NDArray[np.intp], other: NDArray[np.intp], confidence: float) -> Interval:
+    """Return `katz` of rates of some groups over those of others, no narrower than for any rates in their ranges.
+
+    The ratio lies between its least and its most, and its variance is that of the least rates, with and without half a
+    row where a count may be 0.
+    """
+    n, low, high = span.least, np.nan_to_num(span.low), np.nan_to_num(span.high)
+    exact = katz(low[:, one] * n[one], n[one], low[:, other] * n[other], n[other], confidence)
+    fixed = (low == high)[:, one] & (low == high)[:, other]
+    z, ends = normal_quantile(confidence), []
+    for more in (0.0, 0.5):
+        least = np.minimum(low, _share(low * n + more, n + 2 * more))
+        most = np.maximum(high, _share(high * n + more, n + 2 * more))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spread = 1.0 / (low * n + more) - 1.0 / (n + 2 * more)
+            half = z * np.sqrt(np.maximum(spread[:, one] + spread[:, other], 0.0))
+            down = np.log(least[:, one]) - np.log(most[:, other]) - half
+            up = np.log(most[:, one]) - np.log(least[:, other]) + half
+        ends.append((np.exp(np.nan_to_num(down, nan=-np.inf)), np.exp(np.minimum(np.nan_to_num(up, nan=700.0), 700.0))))
+    none, nothing = low[:, one] * n[one] < 1e-9, low[:, other] * n[other] < 1e-9
+    wide = np.where(none | nothing, 0.0, np.minimum(ends[0][0], ends[1][0])), np.maximum(ends[0][1], ends[1][1])
+    wide = wide[0], np.where(none | nothing, np.inf, wide[1])
+    unknown = np.isnan(span.low[:, one] - span.low[:, other])
+    found = (np.where(unknown, np.nan, np.where(fixed, sure, end)) for sure, end in zip(exact, wide, strict=True))
+    return next(found), next(found)
+
+
+def ratio_interval(span: RateRange, confidence: float = 0.95, *, together: bool = True) -> Interval:
     """Return the least ends of the lower rate over the higher of all pairs, from rates (N, c): (N,) each.
 
-    They hold for all pairs ``together``, or for each on its own. ``size`` (c,) are the effective rows behind the rates.
+    They are Katz's of the ratio of two rates, folded at 1, and hold for all pairs ``together``, or for each on its own.
     Groups without a rate (NaN) are left out; NaN where no group has a favourable decision or fewer than two have a
     rate.
     """
-    one, other = np.triu_indices(rate.shape[1], 1)
-    known = ~np.isnan(rate[:, one] + rate[:, other])
+    one, other = np.triu_indices(span.low.shape[1], 1)
+    known = ~np.isnan(span.low[:, one] + span.low[:, other])
     level = bonferroni(confidence, int(np.count_nonzero(known.any(axis=0)))) if together else confidence
-    chosen = np.nan_to_num(rate) * size
-    ends = lower_over_higher(chosen[:, one], size[one], chosen[:, other], size[other], level)
-    known &= (np.fmax.reduce(rate, axis=1, initial=0.0) > 0)[:, None]
+    low, high = katz_span(span, one, other, level)
+    with np.errstate(divide="ignore"):
+        ends = np.minimum(low, 1.0 / high), np.minimum(1.0, np.minimum(high, 1.0 / low))
+    known &= (np.fmax.reduce(span.high, axis=1, initial=0.0) > 0)[:, None]
     low, high = (np.fmin.reduce(np.where(known, end, np.nan), axis=1, initial=np.nan) for end in ends)
     return low, high
 
 
-def selection_ratio_lower(rates: GroupRates, confidence: float = 0.95, sizes: Sizes | None = None) -> Array:
+def selection_ratio_lower(
+    rates: GroupRates, confidence: float = 0.95, sizes: Sizes | None = None, span: RateRange | None = None
+) -> Array:
     """Return the least lower end of all pairs, each on its own: what may be claimed of the selection ratio, (N,)."""
-    return ratio_interval(rates.selection, rows_behind(rates, "selection", sizes), confidence, together=False)[0]
+    span = span or span_of(rates.selection, rows_behind(rates, "selection", sizes))
+    return ratio_interval(span, confidence, together=False)[0]
 
 
 def smallest_detectable_gap(
@@ -250,32 +296,3 @@ def percentiles(values: Array, confidence: float) -> Interval:
         quantile = np.nanquantile if np.isnan(values[:, some]).any() else np.quantile  # many times faster, and the same
         ends[:, some] = quantile(values[:, some], [tail, 1.0 - tail], axis=0)
     return ends[0], ends[1]
-
-
-def mantel_haenszel_gap(s1: Array, n1: Array, s0: Array, n0: Array, confidence: float = 0.95) -> tuple[Array, Interval]:
-    """Return the pooled difference of rates over strata (axis 0) with Sato's interval.
-
-    Biometrics 45 (1989) 1323-1324: consistent for few large strata and for many small ones.
-    """
-    total = np.where(n1 + n0 > 0, n1 + n0, 1.0)
-    weight = (n1 * n0 / total).sum(axis=0)
-    gap = ratio(((s1 * n0 - s0 * n1) / total).sum(axis=0), weight)
-    P = ((n1**2 * s0 - n0**2 * s1 + n1 * n0 * (n0 - n1) / 2.0) / total**2).sum(axis=0)
-    Q = ((s1 * (n0 - s0) + s0 * (n1 - s1)) / (2.0 * total)).sum(axis=0)
-    half = normal_quantile(confidence) * np.sqrt(np.maximum(ratio(gap * P + Q, weight**2), 0.0))
-    return gap, (gap - half, gap + half)
-
-
-def mantel_haenszel_ratio(
-    s1: Array, n1: Array, s0: Array, n0: Array, confidence: float = 0.95
-) -> tuple[Array, Interval]:
-    """Return the pooled ratio of rates over strata (axis 0) with Greenland and Robins' interval.
-
-    Biometrics 41 (1985) 55-68, the variance of the log of the ratio.
-    """
-    total = np.where(n1 + n0 > 0, n1 + n0, 1.0)
-    R, S = (s1 * n0 / total).sum(axis=0), (s0 * n1 / total).sum(axis=0)
-    spread = ((n1 * n0 * (s1 + s0) - s1 * s0 * total) / total**2).sum(axis=0)
-    half = normal_quantile(confidence) * np.sqrt(ratio(spread, R * S))
-    pooled = ratio(R, S)
-    return pooled, (pooled * np.exp(-half), pooled * np.exp(half))

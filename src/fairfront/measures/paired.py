@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..objectives import Array, Attribute, Task
-from .claims import Sides, changed_sides, moves_by_rate
 from .counts import ratio, sums_of, weighted_sums
 from .disclosure import pool_of
 from .evaluation import Evaluation, judgement_of
 from .figures import PARTS
 from .intervals import normal_quantile
+from .moves import Sides, changed_sides, moves_by_rate
 from .published import published, published_people
 from .rates import Margins, PerGroup
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array, Task
+from ..objectives.groups import STEP
 from .counts import Counts, Means, Overall, Sums, ratio
 from .disclosure import (
     LIMIT,
+    POOLED,
     Pool,
     any_small,
     in_units,
@@ -21,7 +24,8 @@ from .disclosure import (
     publish_weights,
 )
 from .evaluation import Evaluation, evaluation_of
-from .rates import Margins, PerGroup, effective_sizes, means_of
+from .rates import GroupMeans, Margins, PerGroup, effective_sizes, means_of
+from .rounding import Range, RateRange, table_range
 
 
 def published(record: Evaluation, task: Task) -> Evaluation:
@@ -32,23 +36,27 @@ def published(record: Evaluation, task: Task) -> Evaluation:
         raise InputError(f"evaluation {record.name!r} has no counts to publish, expected one made by evaluate.")
     groups: dict[str, PerGroup] = {}
     sizes: dict[str, dict[str, Array]] = {}
+    ranges = _overall_ranges(record.sums, task)
     for (name, rates), counts in zip(record.groups.items(), record.sums.groups, strict=True):
         pool = pool_of(rates.levels, counts.sizes[:-1])
         pooled = counts.pooled((*pool.members, (len(rates.levels),)))
         if isinstance(pooled, Means):
-            groups[name] = _means(pooled, pool, record.sums)
+            means = _means(pooled, pool, record.sums)
+            groups[name], ranges[name] = means, _mean_ranges(means)
         else:
-            groups[name], sizes[name] = _rates(pooled, pool, task.favourable)
+            half = STEP / 2 if name in record.proxies else STEP // 2
+            groups[name], sizes[name], ranges[name] = _rates(pooled, pool, task.favourable, half)
     area, everyone = record.columns.get("auc"), record.sums.everyone
     if area is not None and isinstance(everyone, Counts) and everyone.rows[:1].sum(axis=(0, 1, 3)).min() < LIMIT:
         area = np.full_like(area, np.nan)  # it rests on a few people of one label
     found = evaluation_of(record.name, task, _overall(record.sums, task), groups, area)
     figures = {name: getattr(found, name) for name in ("columns", "signed", "groups", "labels", "alike")}
     known = {name: sizes[name] for name in record.sizes}
-    return replace(record, **figures, sizes=known, small=LIMIT, sums=None)
+    ranges = {name: dict(sorted(each.items())) for name, each in ranges.items()}
+    return replace(record, **figures, sizes=known, ranges=ranges, small=LIMIT, sums=None)
 
 
-def _means(exact: Means, pool: Pool, sums: Sums) -> PerGroup:
+def _means(exact: Means, pool: Pool, sums: Sums) -> GroupMeans:
     shown, few = publish_sizes(exact.rows)[:-1], exact.rows[:-1] < LIMIT
     weight, total = exact.weight[:-1], exact.sums[:, :-1]
     if any_small(exact.rows, exact.rows[:, None], exact.rows, 1):
@@ -60,17 +68,48 @@ def _means(exact: Means, pool: Pool, sums: Sums) -> PerGroup:
     return means_of(shown, np.where(few, 0.0, weight), np.where(few[:, None], 0.0, total), pool.levels)
 
 
-def _rates(counts: Counts, pool: Pool, good: int) -> tuple[PerGroup, dict[str, Array]]:
-    """Return rates of published rows, none of groups of a few people, and the effective sizes behind them.
+def _mean_ranges(shown: GroupMeans) -> dict[str, RateRange]:
+    """Of means in units of what a row adds, each is off by half a unit."""
+    n = np.where(shown.n > 0.5, shown.n, np.nan)
+    mse = shown.mse / (1.0 - 0.5 / n)
+    off = {"prediction": np.sqrt(mse) / n, "residual": np.sqrt(mse) / n, "mse": mse / n}
+    found = {name: (shown.rate(name), each / 2.0) for name, each in off.items()}
+    return {name: RateRange(mean - each, mean + each, np.ones(len(n))) for name, (mean, each) in found.items()}
+
+
+def _rates(
+    counts: Counts, pool: Pool, good: int, half: float
+) -> tuple[PerGroup, dict[str, Array], dict[str, RateRange]]:
+    """Return rates of published rows, none of groups of a few people, effective sizes behind them, and their ranges.
 
     The counts are those of an audit of the same rows: two roundings of one count would tell more of it than one.
     """
-    few = counts.sizes[:-1] < LIMIT
-    found = publish_counts(counts.with_everyone(), good).changed(lambda cells: cells[:, :-2])
+    few, c = counts.sizes[:-1] < LIMIT, len(pool.levels)
+    shown = publish_counts(counts.with_everyone(), good)
+    found = shown.changed(lambda cells: cells[:, :c])
     weight, squared = (
         Margins.of(np.where(few[:, None, None], 0.0, cells), good) for cells in (found.weight, found.squared)
     )
-    return weight.rates(Margins.of(found.rows, good), pool.levels), effective_sizes(weight, squared)
+    rates, sizes = weight.rates(Margins.of(found.rows, good), pool.levels), effective_sizes(weight, squared)
+    told = shown if counts.sizes[-1] else shown.changed(lambda cells: np.delete(cells, c, axis=1))
+    ranges = {
+        name: RateRange(each.low[:, :c], each.high[:, :c], each.least[:c] * sizes[name])
+        for name, each in rate_ranges(told, good, half=half).items()
+        if name in sizes
+    }
+    if POOLED in pool.levels:
+        ranges = {name: each.pooled(pool.levels.index(POOLED)) for name, each in ranges.items()}
+    return rates, sizes, ranges
+
+
+def _overall_ranges(sums: Sums, task: Task) -> dict[str, dict[str, RateRange]]:
+    """Return the ranges of figures of all rows, which have no attribute."""
+    if isinstance(sums.everyone, Means):
+        return {}
+    found = rate_ranges(publish_counts(sums.everyone.with_everyone(), task.favourable), task.favourable)
+    names = {"error": "error", "approval_rate": "selection", "tpr": "tpr", "fpr": "fpr"}
+    every = {name: found[of] for name, of in names.items()}
+    return {"": {name: RateRange(of.low[:, -1], of.high[:, -1], of.least[-1]) for name, of in every.items()}}
 
 
 def published_people(rows: Array, good: int) -> tuple[Margins, Margins]:
@@ -95,3 +134,79 @@ def _overall(sums: Sums, task: Task) -> Overall:
         labels=found.labels * np.nan_to_num(ratio(shown[0].sum(axis=1), exact[0].sum(axis=1))),
         decided=found.decided * np.nan_to_num(ratio(shown.sum(axis=1), exact.sum(axis=1))),
     )
+
+
+def rate_ranges(shown: Counts, good: int, k: int | None = None, *, half: float = STEP // 2) -> dict[str, RateRange]:
+    """Return the ranges of shares of published counts of N models, all rows as the last group.
+
+    They are those of class ``k`` (by default ``good``) against the rest, and of the ``recall`` of every class.
+    """
+    table, k = table_range(shown.rows, good, half), good if k is None else k
+    cells = _weighted(table.cells, shown)
+    own = np.arange(shown.rows.shape[2]) == k
+    hit, right = np.outer(own, own), np.eye(len(own), dtype=bool)
+    everyone, positive, chosen = np.ones_like(hit), own[:, None] & (own | ~own), (own | ~own)[:, None] & own
+    parts = {
+        "selection": (chosen, everyone, table.sizes),
+        "tpr": (hit, positive, table.labels.at(slice(None), k)),
+        "fpr": (chosen & ~positive, ~positive, table.labels.at(slice(None), ~own).sum(1)),
+        "precision": (hit, chosen, None),
+        "error": (~right, everyone, table.sizes),
+    }
+    plain = shown.weight is shown.rows
+    found = {
+        name: _share_range(cells, part, whole, size if plain else None, table.cells, size)
+        for name, (part, whole, size) in parts.items()
+    }
+    recalls = []
+    for j in range(len(own)):
+        row = np.zeros_like(hit)
+        row[j] = True
+        labels = table.labels.at(slice(None), j)
+        recalls.append(_share_range(cells, row & right, row, labels if plain else None, table.cells, labels))
+    ends = ((getattr(each, end) for each in recalls) for end in ("low", "high", "least"))
+    found["recall"] = RateRange(*(np.stack(list(some), axis=-1) for some in ends))
+    return found
+
+
+def _weighted(rows: Range, shown: Counts) -> Range:
+    """Of weights: rows that may be more or fewer weigh what those of their cell do, or else the mean."""
+    if shown.weight is shown.rows:
+        return rows
+    unit = float(shown.weight[:, -1].sum() / max(shown.rows[:, -1].sum(), 1.0))
+    each, off = np.nan_to_num(ratio(shown.weight, shown.rows), nan=unit), unit / 2.0 * bool((rows.width > 0).any())
+    return Range(shown.weight, np.maximum(rows.low * each - off, 0.0), rows.high * each + off * (rows.high > 0))
+
+
+def _share_range(
+    cells: Range,
+    part: NDArray[np.bool_],
+    whole: NDArray[np.bool_],
+    size: Range | None,
+    rows: Range,
+    behind: Range | None,
+) -> RateRange:
+    """``size`` is what all cells of the whole are together, ``behind`` the same in rows, where they are known."""
+
+    def of(some: Range, mask: NDArray[np.bool_]) -> Range:
+        return Range(*((end * mask).sum(axis=(2, 3)) for end in (some.shown, some.low, some.high)))
+
+    some, rest = of(cells, part), of(cells, whole & ~part)
+    least, most = some.low + rest.low, some.high + rest.high
+    if size is not None:
+        least, most = np.maximum(least, size.low), np.minimum(most, size.high)
+
+    def highest(one: Range, other: Range) -> Array:
+        ends = [ratio(one.high, one.high + other.low), ratio(one.high, least), 1.0 - ratio(other.low, most)]
+        return np.asarray(np.clip(np.fmin.reduce(ends), 0.0, 1.0))
+
+    known = of(rows, whole)
+    few, shown = (known.low, known.shown) if behind is None else (np.maximum(known.low, behind.low), known.shown)
+    nothing = most <= 0
+    low, high = (np.where(nothing, np.nan, end) for end in (1.0 - highest(rest, some), highest(some, rest)))
+    value = np.clip(ratio(some.shown, some.shown + rest.shown), 0.0, 1.0)
+    low, high = (np.where(high - low < 1e-12, value, end) for end in (low, high))  # to the last bit
+    fewest = np.where(few < 1.0, 0.0, few)
+    unknown = (fewest == 0) & ~nothing
+    low, high = np.where(unknown, 0.0, low), np.where(unknown, 1.0, high)
+    return RateRange(low, high, np.asarray(np.where(shown > 0, np.nan_to_num(ratio(fewest, shown)), 0.0).min(axis=0)))

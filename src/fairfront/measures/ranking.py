@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array
-from .claims import changed_sides
 from .counts import ratio, weighted_sums
 from .intervals import newcombe, normal_quantile
+from .moves import changed_sides
 from .paired import Change, effective_rows, share_changes
 
 Flags = NDArray[np.bool_]

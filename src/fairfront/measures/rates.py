@@ -2,7 +2,7 @@
 
 A rate is a weighted share of rows, between 0 and 1. It is not the loss that a model was trained on, and a loss gap of 0
 is not a rate gap of 0. Rates describe the sample given; small groups make them unsure. A smaller gap can come from
-favourable decisions given or taken away: rates do not tell the two apart, `claims.flips` does.
+favourable decisions given or taken away: rates do not tell the two apart, `moves.flips` does.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array
 from ..records import Record
 from .counts import Counts, Means, ratio
 from .figures import PARTS
+from .rounding import RateRange
 
 DENOMINATORS = {"selection": "weight", "error": "weight", "accuracy": "weight", "tpr": "positives", "fpr": "negatives"}
 """The field of `GroupRates` that each rate is a share of."""
@@ -123,11 +125,23 @@ class GroupMeans(PerGroup):
 
 @dataclass(frozen=True, eq=False)
 class Share:
-    """A share of rows: its value, the effective number of rows behind it (Kish), and their number, (..., c)."""
+    """A share of rows: its value, the effective number of rows behind it (Kish), and their number, (c,).
+
+    ``known`` is the range of the exact value where counts are rounded, (1, c).
+    """
 
     value: Array
     size: Array
     people: Array
+    known: RateRange | None = None
+
+    @property
+    def span(self) -> RateRange:
+        return self.known or RateRange(self.value[None], self.value[None], self.size)
+
+    def without(self, few: NDArray[np.bool_]) -> Share:
+        """Return the share without its value where ``few`` people are in a group."""
+        return replace(self, value=np.where(few, np.nan, self.value), size=np.where(few, 0.0, self.size))
 
 
 @dataclass(frozen=True, eq=False)

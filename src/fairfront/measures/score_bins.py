@@ -1,4 +1,4 @@
-"""Scores of many models in bins, where rows lie in parts: areas under the ROC curve and cut-offs from sums that add up.
+"""Areas under the ROC curve of many models; where rows lie in parts, from scores in bins, whose sums add up.
 
 Bins are cut at quantiles of some rows. Pairs of rows in different bins are ordered exactly; pairs in one bin count
 half, as ties do, so that the area is off by at most half their share. A bin with a single score holds true ties.
@@ -7,12 +7,13 @@ half, as ties do, so that the area is off by at most half their share. A bin wit
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..objectives import Array
-from .counts import ratio
+from .counts import blocks, ratio, row_weight
 from .cutoffs import Operating
 
 BINS = 8192
@@ -82,3 +83,44 @@ def count_scores(scores: Array, positive: NDArray[np.bool_], weight: Array | Non
         sums = [np.diff(np.concatenate([[0.0], np.cumsum(each[order])])[ends]) for each in sides]
         rows.append((*sums, low, high))
     return ScoreBins(*(np.stack(column) for column in zip(*rows, strict=True)))
+
+
+def auc(scores: ArrayLike, is_positive: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
+    """Return the area under the ROC curve of N models, (N,), from scores (N, n) or (n,).
+
+        P(score of a positive row > score of a negative row) + 1/2 P(the two are equal)
+
+    Equals `sklearn.metrics.roc_auc_score`, weights and ties included; NaN when one of the two labels has no weight.
+    """
+    positive = np.asarray(is_positive, dtype=bool)
+    ranked = np.atleast_2d(scores)
+    weight = row_weight(sample_weight, len(positive))
+    up, across = np.where(positive, weight, 0.0), np.where(positive, 0.0, weight)
+    whole = up.sum() * across.sum()
+    if whole == 0:
+        return np.full(len(ranked), np.nan)
+    area = [_area(ranked[part], up, across) for part in blocks(*ranked.shape)]
+    return np.asarray(np.clip(np.concatenate([np.empty(0), *area]) / whole, 0.0, 1.0))
+
+
+def _area(scores: NDArray[Any], up: Array, across: Array) -> Array:
+    """Add, for each model, up-weight times the across-weight below it, ties counting half.
+
+    Models are laid end to end, one entry per distinct score: the running sums at the last row of each tie.
+    """
+    order = np.argsort(scores, axis=1)
+    ranked = np.take_along_axis(scores, order, axis=1)
+    last = np.ones(ranked.shape, dtype=bool)
+    last[:, :-1] = ranked[:, 1:] != ranked[:, :-1]
+    model = np.repeat(np.arange(len(scores)), last.sum(axis=1))
+    starts = np.flatnonzero(np.diff(model, prepend=-1))
+
+    def before(running: Array) -> Array:
+        shifted = np.concatenate([[0.0], running[:-1]])
+        shifted[starts] = 0.0
+        return shifted
+
+    above = np.cumsum(up[order], axis=1)[last]
+    beside = np.cumsum(across[order], axis=1)[last]
+    area = np.bincount(model, (above - before(above)) * (beside + before(beside)), minlength=len(scores))
+    return np.asarray(0.5 * area)

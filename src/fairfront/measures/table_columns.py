@@ -21,17 +21,18 @@ from .figures import RATIOS, Column, Figure, figure_of, not_defined
 from .intervals import (
     Interval,
     bonferroni,
-    katz,
-    newcombe,
+    gap_interval,
+    katz_span,
     normal_quantile,
     percentiles,
     ratio_interval,
+    share_interval,
     smallest_detectable_gap,
     two_by_two,
-    wilson,
 )
 from .lines import COMPARED, REFERENCE, TOO_FEW, Lines
 from .rates import Share
+from .rounding import NOTABLE
 
 BEHIND = {
     "selection_over_reference": "selection",
@@ -75,20 +76,27 @@ def with_gaps(name: str, value: Array, interval: Interval, gap_interval: Interva
 
 
 def share_columns(name: str, share: Share, lines: Lines, settings: Settings) -> dict[str, Array]:
-    known, size, r = np.nan_to_num(share.value) * share.size, share.size, lines.reference
-    low, high = (np.where(np.isnan(share.value), np.nan, end) for end in wilson(known, size, settings.confidence))
-    gaps = newcombe(known, size, known[r], size[r], settings.of_gap(lines))
-    return with_gaps(name, share.value, (low, high), gaps, lines)
+    span, r, line = share.span, lines.reference, np.arange(len(share.value))
+    lower, upper = (
+        np.where(np.isnan(share.value), np.nan, end[0]) for end in share_interval(span, settings.confidence)
+    )
+    gaps = gap_interval(span, line, np.full(len(line), r), settings.of_gap(lines))
+    columns = with_gaps(name, share.value, (lower, upper), (gaps[0][0], gaps[1][0]), lines)
+    if share.known is not None:
+        off = span.width(share.value)[0]
+        far = {f"{name}_rounding": off, f"{name}_gap_rounding": np.where(lines.compared, off + off[r], np.nan)}
+        columns |= {key: values for key, values in far.items() if (values > NOTABLE).any()}
+    return columns
 
 
 def selection_columns(share: Share, n: Array, lines: Lines, settings: Settings) -> dict[str, Array]:
     """The shortfall: how many more favourable decisions, in rows of ``n``, the reference's rate would give a group."""
-    r, size = lines.reference, share.size
+    r, size, line = lines.reference, share.size, np.arange(len(n))
     chosen = np.nan_to_num(share.value) * size
     relative = ratio(share.value, np.full(len(n), share.value[r]))
     low, high = (
-        np.where(np.isnan(relative), np.nan, end)
-        for end in katz(chosen, size, chosen[r], size[r], settings.of_gap(lines))
+        np.where(np.isnan(relative), np.nan, end[0])
+        for end in katz_span(share.span, line, np.full(len(n), r), settings.of_gap(lines))
     )
     p_value, deviations = two_by_two(chosen, size, chosen[r], size[r])
     columns = {
@@ -136,7 +144,7 @@ def why(name: str, line: int, lines: Lines, columns: dict[str, Any]) -> Cell:
 
 @dataclass(frozen=True)
 class Worst:
-    """One notion's worst contrast.
+    """One notion's worst contrast; NaN where fewer than two groups have the figure.
 
     Attributes
     ----------
@@ -157,8 +165,8 @@ class Worst:
         The smallest gap that so many rows could demonstrate at such rates, never above ``upper``; NaN for a ratio.
     pair_lower : float
         Of a ratio, the least lower end of all pairs, each on its own: what may be claimed of it.
-
-    NaN where fewer than two groups have the figure.
+    rounding : float
+        How far the exact value can be from this one where counts are rounded; ends include it.
     """
 
     figure: str
@@ -173,6 +181,7 @@ class Worst:
     groups: int = 0
     floor: float = np.nan
     pair_lower: float = np.nan
+    rounding: float = 0.0
 
     @property
     def plain(self) -> dict[str, Any]:
@@ -182,6 +191,7 @@ class Worst:
             return {**record, "value": not_defined(self.figure)}
         names = ("value", "lower", "upper", "pair_lower" if self.figure in RATIOS else "floor")
         record |= {name: getattr(self, name) for name in names} | {"between": list(self.between)}
+        record |= {"rounding": self.rounding} if self.rounding > NOTABLE else {}
         return record | ({"people": list(self.people)} if self.people[0] == self.people[0] else {})
 
 
@@ -190,12 +200,12 @@ def worst_shares(shares: dict[str, Share], lines: Lines, confidence: float) -> t
 
     def worst(name: str, level: float) -> Worst:
         share = shares[name]
-        chosen, size = np.nan_to_num(share.value) * share.size, share.size
 
         def ends(one: NDArray[np.intp], other: NDArray[np.intp]) -> Interval:
-            return newcombe(chosen[one], size[one], chosen[other], size[other], bonferroni(level, len(one)))
+            low, high = gap_interval(share.span, one, other, bonferroni(level, len(one)))
+            return low[0], high[0]
 
-        return _worst_gap(name, share.value, share.people, ends, lines)
+        return _worst_gap(name, share, ends, lines)
 
     found = [worst(name, confidence) for name in shares]
     several = {("odds_gap", "equalized odds"): ["tpr", "fpr"]}
@@ -203,7 +213,8 @@ def worst_shares(shares: dict[str, Share], lines: Lines, confidence: float) -> t
         several["recall_gap", ""] = recalls
     for (figure, notion), names in several.items():  # ends that hold for all of them; NaN where one has no value
         each = [worst(name, bonferroni(confidence, len(names))) for name in names]
-        most = {end: float(np.max([getattr(w, end) for w in each])) for end in ("value", "lower", "upper", "floor")}
+        ends = ("value", "rounding", "lower", "upper", "floor")
+        most = {end: float(np.max([getattr(w, end) for w in each])) for end in ends}
         worse: Any = next((w for w in each if w.value == most["value"]), each[0])
         left_out = tuple(dict.fromkeys(name for w in each for name in w.not_compared))
         unit = "share of people with the same label"
@@ -218,31 +229,48 @@ def worst_means(name: str, value: Array, error: Array, lines: Lines, settings: S
         gap, half = value[one] - value[other], z * np.sqrt(error[one] ** 2 + error[other] ** 2)
         return gap - half, gap + half
 
-    return _worst_gap(name, value, np.full(len(value), np.nan), ends, lines)
+    return _worst_gap(name, Share(value, error, np.full(len(value), np.nan)), ends, lines)
+
+
+def _with_value(value: Array, lines: Lines) -> NDArray[np.intp]:
+    """Return the lines of groups that are compared and have a value."""
+    return np.flatnonzero([kind in (REFERENCE, COMPARED) for kind in lines.status] & ~np.isnan(value))
+
+
+def _farthest(value: float, ends: tuple[Array, Array]) -> float:
+    return float(max(ends[1][0] - value, value - ends[0][0]))
+
+
+def _lowest_and_highest(value: Array, known: NDArray[np.intp]) -> tuple[int, int]:
+    low, high = int(known[np.argmin(value[known])]), int(known[np.argmax(value[known])])
+    return (int(known[0]), int(known[-1])) if low == high else (low, high)  # where all are equal
 
 
 def _without_value(name: str, figure: Figure, value: Array, lines: Lines) -> tuple[Worst, NDArray[np.intp]]:
     """Return a contrast that has no value yet, and the lines of groups that are compared and have the figure."""
     groups = [i for i, kind in enumerate(lines.status) if kind in (REFERENCE, COMPARED, TOO_FEW)]
-    known = [i for i in groups if lines.status[i] != TOO_FEW and value[i] == value[i]]
+    known = _with_value(value, lines)
     left_out = tuple(lines.names[i] for i in groups if i not in known)
     found = Worst(name, figure.notion, figure.unit, not_compared=left_out, groups=len(groups))
-    return found, np.array(known, dtype=np.intp)
+    return found, known
 
 
-def _worst_gap(name: str, value: Array, people: Array, ends: Callable[[Any, Any], Interval], lines: Lines) -> Worst:
+def _worst_gap(name: str, share: Share, ends: Callable[[Any, Any], Interval], lines: Lines) -> Worst:
     """Return the largest absolute gap of pairs; its lower end is 0 unless one pair's interval leaves 0 out."""
+    value, people, span = share.value, share.people, share.known
     found, known = _without_value(f"{name}_gap", figure_of(name), value, lines)
     if len(known) < 2:
         return found
-    one, other = (known[places] for places in np.triu_indices(len(known), 1))
-    low, high = ends(one, other)
-    gap = np.abs(value[one] - value[other])
-    place = int(np.argmax(gap))
-    i, j = sorted((int(one[place]), int(other[place])), key=lambda k: float(value[k]))
+    maybe, off = known, 0.0
+    if span is not None:  # groups that may have the figure have a range without a value
+        maybe = _with_value(span.low[0], lines)
+        off = _farthest(float(np.ptp(value[known])), span.at(maybe).gap)
+    low, high = ends(*(maybe[places] for places in np.triu_indices(len(maybe), 1)))
+    i, j = _lowest_and_highest(value, known)
     return replace(
         found,
-        value=float(gap[place]),
+        value=float(value[j] - value[i]),
+        rounding=off,
         lower=float(np.maximum(np.maximum(low, -high), 0.0).max()),
         upper=float(np.maximum(np.abs(low), np.abs(high)).max()),
         between=(lines.names[i], lines.names[j]),
@@ -253,19 +281,19 @@ def _worst_gap(name: str, value: Array, people: Array, ends: Callable[[Any, Any]
 
 def _worst_ratio(share: Share, lines: Lines, confidence: float) -> Worst:
     found, there = _without_value("selection_ratio", RATIOS["selection_ratio"], share.value, lines)
-    rate, size = share.value[there], share.size[there]
+    rate = share.value[there]
     if len(there) < 2 or not rate.any():
         return found
-    low, high = int(there[np.argmin(rate)]), int(there[np.argmax(rate)])
-    if low == high:  # all rates are equal
-        low, high = int(there[0]), int(there[-1])
-    (lower,), (upper,) = ratio_interval(rate[None], size, confidence)
+    low, high = _lowest_and_highest(share.value, there)
+    span, value = share.span.at(_with_value(share.span.low[0], lines)), float(rate.min() / rate.max())
+    (lower,), (upper,) = ratio_interval(span, confidence)
     return replace(
         found,
-        value=float(rate.min() / rate.max()),
+        value=value,
+        rounding=0.0 if share.known is None else _farthest(value, span.ratio),
         lower=float(lower),
         upper=float(upper),
         between=(lines.names[low], lines.names[high]),
         people=(float(share.people[low]), float(share.people[high])),
-        pair_lower=float(ratio_interval(rate[None], size, confidence, together=False)[0][0]),
+        pair_lower=float(ratio_interval(span, confidence, together=False)[0][0]),
     )

@@ -2,7 +2,7 @@
 
 Built once, from the run, the decision and the figures on rows that did not train the model. Pages and the formats of
 others are drawn from it; `card.schema.json` describes it. An estimate is ``[value, lower, upper]``, with None where it
-is not known, or a text that says why there is none.
+is not known, or a text that says why there is none; a fourth entry is how far off it can be by rounding of counts.
 """
 
 from __future__ import annotations
@@ -23,16 +23,15 @@ from ..tables.encoder import NONE, OTHER, Block, NumberBlock, TableEncoder
 from ..validation import check_mapping, check_text
 from .decision import Decision
 from .options import main_gaps, plain_id
-from .parts import CALIBRATION, FIGURES, RATES, of_evaluation
+from .parts import CALIBRATION, ENDS, FIGURES, RATES, estimate_of, of_evaluation
 
 if TYPE_CHECKING:
     from .run import Run
 
 FORMAT, SCHEMA = "fairfront card", 1
-ENDS = ("value", "lower", "upper")
 SHIFTS = ("group", "status", "rows", "prediction", "mse")
 LINE = ("group", "status", "rows", "labelled_favourable", "base_rate", *RATES, *CALIBRATION)
-WORST = ("attribute", "figure", *ENDS, "between", "people", "not_compared")
+WORST = ("attribute", "figure", *ENDS, "rounding", "between", "people", "not_compared")
 
 
 def card_of(run: Run, decision: Decision) -> dict[str, Any]:
@@ -177,7 +176,7 @@ def _part(run: Run, decided: int, name: str, own: Mapping[str, Any], plain: Mapp
         "groups": {each: [_taken(line, LINE) for line in own["groups"][each]] for each in names},
         "unconstrained": {each: [_taken(line, SHIFTS) for line in plain["groups"][each]] for each in shifts},
         "worst": [
-            {**_taken(each, WORST), "unconstrained": [before[each["attribute"], each["figure"]][end] for end in ENDS]}
+            {**_taken(each, WORST), "unconstrained": estimate_of(before[each["attribute"], each["figure"]])}
             for attribute in names
             for each in own["worst"]
             if each["attribute"] == attribute

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..measures.claims import OVERALL
 from ..measures.disclosure import EXACT, ROUNDED
 from ..measures.lines import ALL, REFERENCE
+from ..measures.moves import OVERALL
+from ..measures.rounding import with_rounding
 from .options import in_words
-from .parts import RATES
+from .parts import RATES, estimate_of
 
 HEADS = {
     "auc": "AUC",
@@ -83,12 +84,15 @@ def count(value: Any) -> str:
 
 
 def estimate(value: Any, figure: str = "") -> str:
-    """Of ``[value, lower, upper]``: ``0.123 (0.100 to 0.150)``, without ends where they are not known."""
+    """Of ``[value, lower, upper]``: ``0.123 (0.100 to 0.150)``, without ends where they are not known.
+
+    A fourth entry says how far off rounding may be: ``0.123±0.04 (0.100 to 0.150)``.
+    """
     if value is None or isinstance(value, str):
         return number(value)
     shown = significant if figure in VALUES else number
-    middle, low, high = value
-    return shown(middle) + ("" if low is None else f" ({shown(low)} to {shown(high)})")
+    middle, low, high, *off = value
+    return with_rounding(shown(middle), *off) + ("" if low is None else f" ({shown(low)} to {shown(high)})")
 
 
 def difference(value: Any, figure: str = "") -> str:
@@ -167,8 +171,7 @@ def _pair(each: Mapping[str, Any]) -> tuple[str, ...]:
     figure, plain = each["figure"].removesuffix("_gap"), each["unconstrained"]
     people = [f" ({count(n)})" for n in each["people"]] or ["", ""]
     pair = [f"{group}{n}" for group, n in zip(each["between"], people, strict=True)]
-    own = estimate([each["value"], each["lower"], each["upper"]], figure)
-    return (own, "not defined" if plain[0] is None else estimate(plain, figure), *pair)
+    return (estimate(estimate_of(each), figure), "not defined" if plain[0] is None else estimate(plain, figure), *pair)
 
 
 def count_words(parts: Mapping[str, Any]) -> Iterator[str]:

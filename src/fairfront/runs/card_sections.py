@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..measures.figures import Column
+from ..measures.rounding import with_rounding
 from ..validation import counted
 from .card import ABOUT
 from .card_appendix import MOST_GROUPS, appendix, is_crowded, shown_parts
@@ -193,18 +194,16 @@ def _fingerprint(sha: str | None) -> str:
 
 
 def _source(source: Mapping[str, Any]) -> str:
-    return " ".join(
-        (f"{source['name']}, {_fingerprint(source['sha256'])}, judged at {source['at']}.", *source["notes"])
-    )
+    said = f"{source['name']}, {_fingerprint(source['sha256'])}, judged at {source['at']}."
+    return " ".join((said, *source["notes"]))
 
 
 def _period(periods: Sequence[Mapping[str, Any]]) -> str:
     said = []
     for period in periods:
         parts = [f"{name} {first} to {last}" for name, (first, last) in period["parts"].items()]
-        said.append(
-            f"{period['column']}{'' if period['split'] else ' (not what rows are split by)'}: {', '.join(parts)}"
-        )
+        about = "" if period["split"] else " (not what rows are split by)"
+        said.append(f"{period['column']}{about}: {', '.join(parts)}")
     ends = "ten rows of each part lie at or beyond each end"
     return f"{'; '.join(said)} ({ends})" if said else "no column with dates was found"
 
@@ -251,11 +250,11 @@ def _coefficient_words(card: Mapping[str, Any]) -> str:
 
 def _alternatives(card: Mapping[str, Any]) -> Section:
     decision, id = card["decision"], card["model"]["id"]
-    names = [name for name in decision["alternatives"][0] if name not in ("id", "mark", "shown")]
+    names = [name for name in decision["alternatives"][0] if name not in ("id", "mark", "shown", "rounding")]
     rows = []
     for each in decision["alternatives"]:
         chosen = " (chosen)" if each["id"] == id else ""
-        rows.append((f"{each['id']}{chosen}", each["mark"], *(_figure(card, each[name]) for name in names)))
+        rows.append((f"{each['id']}{chosen}", each["mark"], *(_figure(card, each, name) for name in names)))
     heads = tuple(map(_heading, names))
     said = " ".join((*_listed(card), *_over(card), *decision["footnotes"]))
     return Section("Alternatives considered", (Table(("id", "", *heads), tuple(rows)), said))
@@ -286,8 +285,10 @@ def _over(card: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def _figure(card: Mapping[str, Any], value: float | None) -> str:
-    return significant(value) if card["model"]["task"] == "regression" and value is not None else number(value)
+def _figure(card: Mapping[str, Any], each: Mapping[str, Any], name: str) -> str:
+    value, values = each[name], card["model"]["task"] == "regression"
+    text = significant(value) if values and value is not None else number(value)
+    return with_rounding(text, each.get("rounding", {}).get(name, 0.0))
 
 
 def _limits(card: Mapping[str, Any]) -> Section:

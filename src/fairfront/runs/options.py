@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from ..frontier import Frontier
 from ..frontier.selection import plain_place
 from ..measures.claims import decides_alike, no_better, rival_words, trivial
 from ..measures.figures import Column
+from ..measures.rounding import NOTABLE
 from ..objectives import rates_of
 from ..pareto import spread
 
@@ -26,11 +27,15 @@ SHOWN = 7
 
 @dataclass(frozen=True)
 class Option:
-    """One point as a person sees it: its id, what it is, and its figures on the rows it is judged on."""
+    """One point as a person sees it: its id, what it is, and its figures on the rows it is judged on.
+
+    ``rounding`` says how far exact figures can be from those of rounded counts, where that is notable.
+    """
 
     id: int
     marks: tuple[str, ...]
     figures: dict[str, float]
+    rounding: dict[str, float] = field(default_factory=dict)
 
     @property
     def mark(self) -> str:
@@ -39,7 +44,11 @@ class Option:
     def to_json(self, **more: Any) -> dict[str, Any]:
         """JSON has no word for figures that are hidden or not defined."""
         figures = {name: value if math.isfinite(value) else None for name, value in self.figures.items()}
-        return {"id": self.id, "mark": self.mark, **more, **figures}
+        return {"id": self.id, "mark": self.mark, **more, **figures, **self._rounding}
+
+    @property
+    def _rounding(self) -> dict[str, Any]:
+        return {"rounding": self.rounding} if self.rounding else {}
 
 
 def in_words(column: str) -> str:
@@ -137,12 +146,14 @@ def options_of(front: Frontier, ids: Iterable[int]) -> list[Option]:
             columns[f"{gap}_upper"] = front.column(gap, confidence=0.95)
     if task.classes:
         columns["selection_ratio"] = front.column("selection_ratio")
+    rounding = {name: record.rounding(name) for name in columns if record.parts(name)}
     found = []
     for id in ids:
         place = front.place(id)
         marks = {UNCONSTRAINED: id == plain, "suggested": id == suggested, ALIKE: alike[place], NO_BETTER: worse[place]}
         figures = {name: float(values[place]) for name, values in columns.items()}
-        found.append(Option(int(front.ids[place]), tuple(name for name, there in marks.items() if there), figures))
+        off = {name: float(values[place]) for name, values in rounding.items() if values[place] > NOTABLE}
+        found.append(Option(int(front.ids[place]), tuple(name for name, there in marks.items() if there), figures, off))
     return found
 
 

@@ -4,12 +4,14 @@ Nothing is chosen here. The rows are gone when a run is saved, so what a card ma
 Of validation, whose decisions the evaluation has counted already, that is what needs scores or two models; groups and
 gaps are read from that evaluation. Of other rows it is all that an audit in people's units finds.
 
-An estimate is ``[value, lower, upper]``, with None where it is not known, or a text that says why there is none.
+An estimate is ``[value, lower, upper]``, with None where it is not known, or a text that says why there is none. Where
+rounded counts leave the exact value notably open, a fourth entry says how far from this one it can be.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,25 +23,29 @@ from ..frontier.judgement import encode_labels, resolve_attributes
 from ..frontier.models import second_class
 from ..frontier.selection import plain_place
 from ..measures.audit_record import Audit, audits
-from ..measures.claims import OVERALL, worst_pair
+from ..measures.claims import worst_pair
 from ..measures.cutoffs import Operating, Side
 from ..measures.disclosure import LIMIT
 from ..measures.evaluation import decide
 from ..measures.figures import Column
-from ..measures.intervals import error_interval, ratio_interval, rows_behind, wilson, worst_gap_lower, worst_gap_upper
+from ..measures.intervals import ratio_interval, share_interval, span_of, worst_gap_lower, worst_gap_upper
 from ..measures.judged import read_judged
 from ..measures.lines import ALL, COMPARED, EVERYONE, REFERENCE
+from ..measures.moves import OVERALL
 from ..measures.paired import Change, PairedRows, effective_rows, mean_change, rounded
 from ..measures.ranking import ranking
 from ..measures.rates import GroupRates, PerGroup
+from ..measures.rounding import NOTABLE
 from ..objectives import Array, Groups, is_likelihood
 from ..objectives.groups import FEWEST
 from .rows import Part
 from .settings import Settings
 
+ENDS = ("value", "lower", "upper")
 RESAMPLES = 200
 CONFIDENCE = 0.95
 FIGURES = ("auc", "ks", "gini", "error", "selection", "mse")
+OVERALL_COLUMNS = {"selection": "approval_rate"}
 RATES = ("selection", "tpr", "fpr", "error", "prediction", "residual", "mse")
 CALIBRATION = ("mean_score", "in_the_large", "slope", "brier")
 GAPS = (
@@ -68,6 +74,7 @@ def judged_points(
     paired = PairedRows.of(decided, labels, task, attributes, weight, plain=plain, confidence=CONFIDENCE, small=small)
     compared = [paired.by_group(place) for place in range(len(attributes))]
     figures = {key: (_own(paired, key), change) for key, change in paired.overall(compared[0]).items()}
+    off = {key: paired.shown.rounding(OVERALL_COLUMNS.get(key, key)) for key in figures}
     if task.kind != "regression" and (not small or np.bincount(paired.good, minlength=2).min() >= LIMIT):
         figures |= ranking(_ranked(front, scores, responses), paired.good, weight, plain, CONFIDENCE)
     common = {"rows": rows.n, "confidence": CONFIDENCE, "rounded_below": small, "weighted": paired.record.weighted}
@@ -75,6 +82,8 @@ def judged_points(
     for place in front.solved.tolist():
         known = {key: [each.at(place) for each in figures[key]] for key in FIGURES if key in figures}
         told = {key: [rounded([each.value, each.lower, each.upper]) for each in both] for key, both in known.items()}
+        for key, values in off.items():
+            told[key][0] += _notable(float(values[place]))
         moves = {}
         for attribute, each in zip(attributes, compared, strict=True):
             if each.sides:
@@ -95,8 +104,8 @@ def _own(paired: PairedRows, figure: str) -> Change:
     """Return a figure of all rows with Wilson's interval, or the normal one of a mean."""
     record = paired.shown
     if figure != "mse":
-        value = record["approval_rate" if figure == "selection" else figure]
-        return Change(value, *error_interval(value, np.full(len(value), record.effective_n or record.n), CONFIDENCE))
+        column = OVERALL_COLUMNS.get(figure, figure)
+        return Change(record[column], *share_interval(record.span("", column), CONFIDENCE))
     share, wrong = paired.weight / paired.weight.sum(), paired.wrong
     return mean_change(wrong @ share, wrong**2 @ share, effective_rows(paired.weight[:, None]), CONFIDENCE)
 
@@ -172,8 +181,14 @@ def _of_audit(audit: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _ends(found: Mapping[str, Any]) -> dict[str, Any]:
-    ends = {name: found.get(name) if _is_number(found.get(name)) else None for name in ("value", "lower", "upper")}
+    ends = {name: found.get(name) if _is_number(found.get(name)) else None for name in ENDS}
+    ends |= {"rounding": found["rounding"]} if "rounding" in found else {}
     return ends | {name: list(found.get(name, ())) for name in ("between", "people")}
+
+
+def estimate_of(worst: Mapping[str, Any]) -> list[Any]:
+    """Return a worst gap as an estimate."""
+    return [worst[name] for name in (*ENDS, "rounding") if name in worst]
 
 
 def _lines(columns: Mapping[str, Any], ending: str) -> list[dict[str, Any]]:
@@ -189,6 +204,7 @@ def _lines(columns: Mapping[str, Any], ending: str) -> list[dict[str, Any]]:
                 ends = [columns[each][i] if each in columns else None for each in (f"{key}_lower", f"{key}_upper")]
                 value = columns[key][i]
                 known = [value, *(end if _is_number(end) else None for end in ends)]
+                known += _notable(columns[f"{key}_rounding"][i]) if f"{key}_rounding" in columns else []
                 line[figure] = known if _is_number(value) else str(value)
         found.append(line)
     return found
@@ -198,15 +214,19 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float))
 
 
+def _notable(rounding: Any) -> list[float]:
+    return [rounding] if _is_number(rounding) and rounding > NOTABLE else []
+
+
 def of_evaluation(front: Frontier, place: int) -> dict[str, Any]:
     """Return ``groups`` and ``worst`` gaps of a point from the evaluation that choices are made on."""
     record = front.record()
-    groups = {name: _group_lines(front, rates, place, record.sizes.get(name)) for name, rates in record.groups.items()}
+    groups = {name: _group_lines(front, name, rates, place) for name, rates in record.groups.items()}
     everyone = _everyone(front, place)
     return {"groups": {name: [*lines, everyone] for name, lines in groups.items()}, "worst": _worst(front, place)}
 
 
-def _group_lines(front: Frontier, rates: PerGroup, place: int, sizes: Any) -> list[dict[str, Any]]:
+def _group_lines(front: Frontier, name: str, rates: PerGroup, place: int) -> list[dict[str, Any]]:
     lines: list[dict[str, Any]] = [
         {"group": level, "status": COMPARED if i < len(rates.levels) - 1 else REFERENCE, "rows": rates.n[i].item()}
         for i, level in enumerate(rates.levels)
@@ -216,12 +236,12 @@ def _group_lines(front: Frontier, rates: PerGroup, place: int, sizes: Any) -> li
             line |= {"labelled_favourable": good, "base_rate": good / line["rows"] if line["rows"] else None}
     for figure in (figure for figure in RATES if figure in rates.names):
         value = rates.rate(figure)[place]
-        ends = [np.full(len(value), np.nan)] * 2
+        ends, off = [np.full(len(value), np.nan)] * 2, np.zeros(len(value))
         if isinstance(rates, GroupRates):
-            size = rows_behind(rates, figure, sizes)
-            ends = list(wilson(np.nan_to_num(value) * size, size, CONFIDENCE))
-        for line, known in zip(lines, np.stack([value, *ends], axis=1), strict=True):
-            line[figure] = "not defined: nobody it is about" if np.isnan(known[0]) else rounded(known)
+            span = front.record().span(name, figure).take(place)
+            ends, off = list(share_interval(span, CONFIDENCE)), span.width(value)
+        for line, known, far in zip(lines, np.stack([value, *ends], axis=1), off.tolist(), strict=True):
+            line[figure] = "not defined: nobody it is about" if np.isnan(known[0]) else rounded(known) + _notable(far)
     return lines
 
 
@@ -238,8 +258,10 @@ def _everyone(front: Frontier, place: int) -> dict[str, Any]:
         wrongly = 0.5 * (error + approved - good)  # false positives less false negatives are approved less good
         shares |= {"tpr": (approved - wrongly, good), "fpr": (wrongly, 1.0 - good)}
     for name, (part, whole) in shares.items():
-        value = float(np.clip(part / whole, 0.0, 1.0)) if whole > 0 else np.nan
-        line[name] = rounded(np.array([value, *error_interval(value, n * whole, CONFIDENCE)], dtype=np.float64))
+        value, size = np.array(np.clip(part / whole, 0.0, 1.0) if whole > 0 else np.nan), np.array(n * whole)
+        known = record.ranges.get("", {}).get(OVERALL_COLUMNS.get(name, name))
+        span = span_of(value, size) if known is None else replace(known.take(place), least=known.least * size)
+        line[name] = rounded([value, *share_interval(span, CONFIDENCE)]) + _notable(float(span.width(value)))
     return line | {"labelled_favourable": None if record.weighted else good * record.n, "base_rate": good}
 
 
@@ -254,13 +276,13 @@ def _worst(front: Frontier, place: int) -> list[dict[str, Any]]:
         if isinstance(rates, GroupRates) and column.gap:
             ends = tuple(record.figure(name, CONFIDENCE, end)[place] for end in (worst_gap_lower, worst_gap_upper))
         elif isinstance(rates, GroupRates):
-            size = rows_behind(rates, "selection", record.sizes.get(attribute))
-            ends = tuple(end[0] for end in ratio_interval(rates.selection[[place]], size, CONFIDENCE))
+            span = record.span(attribute, "selection").take([place])
+            ends = tuple(end[0] for end in ratio_interval(span, CONFIDENCE))
         pair = worst_pair(record, name, place, front.facts.task)
-        value, lower, upper = rounded([record[name][place], *ends])
+        told = rounded([record[name][place], *ends]) + _notable(float(record.rounding(name)[place]))
         out = [level for level, n in zip(rates.levels, rates.n, strict=True) if n < FEWEST]
         out += left_out.get(attribute, ())
         known = {"between": list(pair.groups), "people": list(pair.people)} if pair else {"between": [], "people": []}
         found.append({"attribute": attribute, "figure": column.kind, "not_compared": out, **known})
-        found[-1] |= {"value": value, "lower": lower, "upper": upper}
+        found[-1] |= dict(zip((*ENDS, "rounding"), told, strict=False))
     return found

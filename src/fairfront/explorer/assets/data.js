@@ -21,18 +21,27 @@ function unpackAll(named) {
 
 function attributeOf(given, count) {
   const c = given.levels.length;
-  const several = given.recalls || { rates: {}, behind: {}, rows: {} };
+  const several = given.recalls || { rates: {}, behind: {}, rows: {}, spans: {} };
   const rates = unpackAll({ ...several.rates, ...given.rates });
+  const spans = new Map(Object.entries({ ...several.spans, ...given.spans })
+    .map(([name, span]) => [name, { low: unpack(span.low), high: unpack(span.high), least: span.least }]));
+  const behind = { ...given.behind, ...several.behind };
   return {
     ...given,
     c,
-    behind: { ...given.behind, ...several.behind },
+    behind,
     rows: { ...several.rows, tpr: given.labels.positives, fpr: given.labels.negatives },
     recalls: given.recalls ? Object.keys(several.rates) : [],
     zRecall: several.z,
     rateNames: [...rates.keys()].filter((name) => !given.recalls || name !== "tpr"), // the recall of one class
     known: (name) => rates.has(name),
     rate: (name, place, group) => rates.get(name)[place * c + group],
+    // The least and the most that the exact rate can be, and the fewest rows behind it.
+    span: (name, place, group) => {
+      const at = place * c + group;
+      const known = spans.get(name);
+      return known ? [known.low[at], known.high[at], known.least[group]] : [rates.get(name)[at], rates.get(name)[at], behind[name][group]];
+    },
     count,
   };
 }
@@ -42,6 +51,7 @@ function partOf(given, count) {
     ...given,
     columns: unpackAll(given.columns),
     upper: unpackAll(given.upper || {}),
+    rounding: unpackAll(given.rounding || {}),
     marked: new Set([...(given.alike || []), ...(given.no_better || [])]),
     attributes: given.attributes.map((a) => attributeOf(a, count)),
   };

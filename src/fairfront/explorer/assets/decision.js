@@ -25,10 +25,11 @@ function defaultGap(part) {
   return choices[0];
 }
 
-function figureLine(label, value, name, extra) {
+function figureLine(label, value, name, ...extra) {
+  const said = extra.filter(Boolean);
   return el("div", { class: "figure" }, el("dt", null, label),
     el("dd", { "data-figure": name, "data-value": Number.isFinite(value) ? value : "" }, figureWritten(value, name),
-      extra ? el("small", null, extra) : null));
+      said.length ? el("small", null, said.join("; ")) : null));
 }
 
 function card(role, title, place, choose, hint) {
@@ -40,13 +41,13 @@ function card(role, title, place, choose, hint) {
   const gap = state.gap;
   const upper = part && part.upper.get(gap);
   const lines = [
-    figureLine(columnWords(best), plainColumn(part, best)[place], best),
+    figureLine(columnWords(best), plainColumn(part, best)[place], best, roundingWords(part, best, place)),
     figureLine(`${part && attributeOfColumn(part, gap).c > 2 && part.columns.has(gap) ? "Worst " : ""}${columnWords(gap)}`, plainColumn(part, gap)[place], gap,
-      upper && Number.isFinite(upper[place]) ? `95 % upper bound: ${gapWritten(upper[place], gap)}` : null),
+      upper && Number.isFinite(upper[place]) ? `95 % upper bound: ${gapWritten(upper[place], gap)}` : null, roundingWords(part, gap, place)),
   ];
   const ratio = part && [...part.columns.keys()].find((n) => kindOf(n) === "selection_ratio" && attributeOfColumn(part, n) === attributeOfColumn(part, gap));
-  if (ratio) lines.push(figureLine("Selection ratio", part.columns.get(ratio)[place], ratio));
-  for (const name of ["approval_rate", "auc"]) if (part && part.columns.has(name)) lines.push(figureLine(columnWords(name), part.columns.get(name)[place], name));
+  if (ratio) lines.push(figureLine("Selection ratio", part.columns.get(ratio)[place], ratio, roundingWords(part, ratio, place)));
+  for (const name of ["approval_rate", "auc"]) if (part && part.columns.has(name)) lines.push(figureLine(columnWords(name), part.columns.get(name)[place], name, roundingWords(part, name, place)));
   return el("article", { class: `card ${role}`, "data-role": role, "data-id": raw.points.ids[place] },
     el("h3", null, badge(role), title, el("span", { class: "id" }, named(nameOf(place)))),
     el("dl", null, lines), markLines(part, place), pairLine(part, place), groupLines(part, place),

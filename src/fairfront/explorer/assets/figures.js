@@ -120,6 +120,29 @@ function newcombe(p1, n1, p2, n2, z = Z) {
   return [p1 - p2 - Math.hypot(p1 - l1, u2 - p2), p1 - p2 + Math.hypot(u1 - p1, p2 - l2)];
 }
 
+// The same of groups whose counts are rounded: the extremes over what their exact rates can be.
+function wilsonOf(attribute, rate, place, g) {
+  const [low, high, n] = attribute.span(rate, place, g);
+  if (n === 0 && Number.isFinite(low)) return [0, 1];
+  return [wilson(low, n)[0], wilson(high, n)[1]];
+}
+
+function newcombeOf(attribute, rate, place, a, b, z = Z) {
+  const [low1, high1, n1] = attribute.span(rate, place, a);
+  const [low2, high2, n2] = attribute.span(rate, place, b);
+  if ((n1 === 0 || n2 === 0) && Number.isFinite(low1 - low2)) return [-1, 1];
+  return [newcombe(low1, n1, high2, n2, z)[0], newcombe(high1, n1, low2, n2, z)[1]];
+}
+
+const NOTABLE = 0.02;
+
+// How far the exact figure can be from one of rounded counts, where that is notable.
+function roundingWords(part, name, place) {
+  const off = part && part.rounding.get(name) ? part.rounding.get(name)[place] : 0;
+  if (!(off > NOTABLE)) return "";
+  return `rounded counts: ±${isShare(name) ? `${(100 * off).toFixed(0)} points` : number(off)}`;
+}
+
 // Lower confidence bound of the worst gap, simultaneous over all pairs of groups: 0 where every pair may be equal.
 function gapLower(attribute, rate, place) {
   if (rate !== "recall") return pairsLower(attribute, rate, place, attribute.z);
@@ -130,8 +153,7 @@ function pairsLower(attribute, rate, place, z) {
   let least = 0;
   for (let a = 0; a < attribute.c; a += 1) {
     for (let b = a + 1; b < attribute.c; b += 1) {
-      const [low, high] = newcombe(attribute.rate(rate, place, a), attribute.behind[rate][a],
-        attribute.rate(rate, place, b), attribute.behind[rate][b], z);
+      const [low, high] = newcombeOf(attribute, rate, place, a, b, z);
       if (low > 0) least = Math.max(least, low);
       else if (high < 0) least = Math.max(least, -high);
     }

@@ -53,7 +53,7 @@ function rateBlock(attribute, rate) {
     el("div", { class: "label" }, named(level), el("small", null, countWords(attribute, rate, g))),
     el("div", { class: "both" }, places.map(([role, place]) => {
       const value = attribute.rate(rate, place, g);
-      const ends = attribute.shares && attribute.behind[rate] ? wilson(value, attribute.behind[rate][g]) : null;
+      const ends = attribute.shares && attribute.behind[rate] ? wilsonOf(attribute, rate, place, g) : null;
       return bar(role, value, ends, scale, barLabel(attribute, rate, value, ends, role, g));
     }))));
   const compared = isCompared(rate);

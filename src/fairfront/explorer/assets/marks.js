@@ -75,14 +75,16 @@ function axisLabel(key, part) {
 // The interval of a figure at a point, or null where none is drawn.
 function axisInterval(key, part, place) {
   if (!part || training.has(key)) return null;
-  if (key === "error") return wilson(part.columns.get("error")[place], part.effective);
+  if (key === "error") {
+    const [value, off] = [part.columns.get("error")[place], part.rounding.has("error") ? part.rounding.get("error")[place] : 0];
+    return [wilson(Math.max(0, value - off), part.effective)[0], wilson(Math.min(1, value + off), part.effective)[1]];
+  }
   if (key.startsWith("signed|")) {
     const [, a, rate, g] = key.split("|");
     const attribute = part.attributes[Number(a)];
     if (!attribute.behind[rate]) return null;
     const last = attribute.c - 1;
-    return newcombe(attribute.rate(rate, place, Number(g)), attribute.behind[rate][g], attribute.rate(rate, place, last),
-      attribute.behind[rate][last]);
+    return newcombeOf(attribute, rate, place, Number(g), last);
   }
   if (!part.upper.has(key)) return null;
   const rate = kindOf(key).replace(/_gap$/, "");

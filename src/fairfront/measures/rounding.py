@@ -1,0 +1,300 @@
+"""How far exact counts and figures can be from published ones: what the rounding of `disclosure` allows.
+
+Ranges follow from published counts and the policy alone, so they tell nothing new: every exact count that could stand
+behind what is published lies inside. An end of an interval with rounding is its extreme over the range. Wilson's and
+Newcombe's ends rise with a rate and move away from it with fewer rows, so the extreme is at an end of the rate's range
+and at the fewest rows. Groups that are pooled may have any rate. Rows with weights count at the mean of their cell.
+
+Of one column of a table, with parts of published wholes:
+
+- a part that is a multiple of 5 up to its limit, or leaves such a rest, is off by half a step
+- in a whole that is small, parts were taken in proportion: that keeps the share to half a row
+- the largest group is what the others leave of the total, whatever was rounded
+- where what is left for it would be small, running totals were rounded in steps instead, each off by a step
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..objectives import Array
+from ..objectives.groups import STEP
+from .counts import ratio
+from .disclosure import LIMIT, step_width
+
+NOTABLE = 0.02
+"""Figures that rounding may move by more than this are shown with how far."""
+
+
+def with_rounding(text: str, rounding: float = 0.0) -> str:
+    """Return a written figure with how far the exact one can be from it, where that is notable."""
+    return f"{text}±{rounding:.2f}" if rounding > NOTABLE else text
+
+
+@dataclass(frozen=True, eq=False)
+class Range:
+    """A published value with the least and the most that the exact one can be, arrays of one shape."""
+
+    shown: Array
+    low: Array
+    high: Array
+
+    @classmethod
+    def exactly(cls, value: Array) -> Range:
+        return cls(value, value, value)
+
+    def at(self, *places: Any) -> Range:
+        return Range(self.shown[places], self.low[places], self.high[places])
+
+    def sum(self, axis: Any) -> Range:
+        return Range(self.shown.sum(axis=axis), self.low.sum(axis=axis), self.high.sum(axis=axis))
+
+    def inside(self, low: Array, high: Array) -> Range:
+        """Return the part of the range that lies between two values."""
+        return Range(self.shown, np.clip(self.low, low, high), np.clip(self.high, low, high))
+
+    @property
+    def width(self) -> Array:
+        """Return how far the exact value can be from the published one."""
+        return np.asarray(np.maximum(self.high - self.shown, self.shown - self.low))
+
+
+@dataclass(frozen=True, eq=False)
+class TableRange:
+    """Ranges of rows by label and decision, (N, c, K, K), by label, (c, K), and of groups, (c,)."""
+
+    cells: Range
+    labels: Range
+    sizes: Range
+
+
+def table_range(shown: Array, good: int, half: float = STEP // 2) -> TableRange:
+    """Return what may stand behind published counts (N, c + 1, K, K), all rows last; see `publish_table`.
+
+    ``half`` is half a step: 2 for whole rows, 2.5 for shares of them.
+    """
+    K = shown.shape[2]
+    order = [good, 1 - good] if K == 2 else list(range(K))
+    table = shown[:, :, order][:, :, :, order]
+    labels = table[0].sum(axis=2)
+    rows = labels.sum(axis=1)
+    sizes = _size_range(rows[:-1], float(rows[-1]), LIMIT * K * K, half)
+    everyone = labels[None, -1:], Range.exactly(rows[None, -1:])
+    total = _chain(*everyone, None, LIMIT * K, half, twice=True).at(slice(None), 0)
+    inner = _chain(labels[None, :-1], sizes.at(None), total, LIMIT * K, half).at(0)
+    by_label = _joined(inner, total, 0)
+    cells = []
+    for k in range(K):
+        whole = _like(total.at(slice(None), k, None), len(table))
+        outer = _chain(table[:, -1:, k], whole, None, LIMIT, half).at(slice(None), 0)
+        parts = _chain(table[:, :-1, k], _like(inner.at(None, slice(None), k), len(table)), outer, LIMIT, half)
+        cells.append(_joined(parts, outer.at(slice(None), None), 1))
+    back, every = np.argsort(order), slice(None)
+    return _reconciled(
+        _stacked(cells, 2).at(every, every, back).at(every, every, every, back),
+        by_label.at(every, back),
+        _joined(sizes, Range.exactly(rows[-1:]), 0),
+    )
+
+
+def _reconciled(cells: Range, labels: Range, sizes: Range) -> TableRange:
+    """Return the ranges as far as parts can add up to their wholes: decisions, labels and groups."""
+    for _ in range(3):
+        cells, labels_now = _added_up(cells, labels.at(None), 3)
+        labels = Range(labels.shown, labels_now.low.max(axis=0), labels_now.high.min(axis=0))  # the same of all models
+        labels, sizes = _added_up(labels, sizes, 1)
+        cells, labels, sizes = (_groups_added_up(each, axis) for each, axis in ((cells, 1), (labels, 0), (sizes, 0)))
+    return TableRange(cells, labels, sizes)
+
+
+def _groups_added_up(some: Range, axis: int) -> Range:
+    """The last along the axis are all groups together."""
+    last = some.low.shape[axis] - 1
+    before = (slice(None),) * axis
+    parts, whole = _added_up(some.at(*before, slice(0, last)), some.at(*before, last), axis)
+    return _joined(parts, whole.at(*before, None), axis)
+
+
+def _added_up(parts: Range, whole: Range, axis: int) -> tuple[Range, Range]:
+    low, high = parts.low.sum(axis=axis), parts.high.sum(axis=axis)
+    least, most = np.maximum(whole.low, low), np.minimum(whole.high, high)
+    high_left, low_left = (np.expand_dims(each, axis) for each in (most - low, least - high))
+    own = Range(
+        parts.shown, np.maximum(parts.low, low_left + parts.high), np.minimum(parts.high, high_left + parts.low)
+    )
+    return own, Range(np.broadcast_to(whole.shown, least.shape), least, most)
+
+
+def _stacked(some: Sequence[Range], axis: int) -> Range:
+    return Range(*(np.stack([getattr(each, end) for each in some], axis=axis) for end in ("shown", "low", "high")))
+
+
+def _like(some: Range, n: int) -> Range:
+    return Range(*(np.broadcast_to(each, (n, *each.shape[1:])) for each in (some.shown, some.low, some.high)))
+
+
+def _joined(one: Range, other: Range, axis: int) -> Range:
+    pairs = ((getattr(each, end) for each in (one, other)) for end in ("shown", "low", "high"))
+    return Range(*(np.concatenate(list(both), axis=axis) for both in pairs))
+
+
+def _size_range(n: Array, total: float, limit: int, half: float) -> Range:
+    """Of groups (c,): which of them is the largest is known up to rounding, and any that may be takes up the rest."""
+    room = Range.exactly(2.0 * total + n[None])
+    off, together = _offsets(n[None], room, Range.exactly(np.array([total])), limit, 0, half)
+    if off.max() > half:  # running totals, and in which order is not known
+        off = np.full_like(off, 2.0 * off.max())
+    low, high = np.maximum(n - off[0], 0.0), n + off[0]
+    left = total - n.sum() + n
+    largest = n >= n.max() - 2.0 * off.sum()
+    low = np.where(largest, np.minimum(low, left - together[0]), low)
+    return Range(n, np.maximum(low, 0.0), np.where(largest, np.maximum(high, left + together[0]), high))
+
+
+def _chain(parts: Array, whole: Range, total: Range | None, limit: int, half: float, *, twice: bool = False) -> Range:
+    """Of parts (N, c, D) of wholes (N, c), split one after the other; ``total`` are those of all groups, (N, D).
+
+    Labels of all rows are rounded ``twice``, by themselves and in steps where what is left is small.
+    """
+    last, left, found = parts.shape[2] - 1, whole, []
+    for k in range(last):
+        part, rest_limit = parts[:, :, k], limit * (last - k)
+        if total is None:
+            off = half * _may_be_rounded(part, left.shown, limit, rest_limit)
+            if twice:
+                wide, rest = step_width(left.shown), left.shown - part
+                stepped = (part % STEP == 0) | (rest % STEP == 0)
+                stepped &= (part <= limit + wide) | (rest <= rest_limit + wide)
+                off = np.where(stepped, wide / 2.0, 0.0) + np.where(left.width > 0, half + left.width, 0.0)
+            own, over = _part_range(part, left, np.asarray(off, dtype=np.float64))
+        else:
+            off, together = _offsets(part, left, total.at(slice(None), k), limit, rest_limit, half)
+            own, over = _taken_up(*_part_range(part, left, off), left, total.at(slice(None), k), off, together)
+        found.append(own)
+        left = over
+    return _stacked([*found, left], 2)
+
+
+def _may_be_rounded(part: Array, whole: Array, limit: int, rest_limit: int) -> NDArray[np.bool_]:
+    rest = whole - part
+    return np.asarray(((part % STEP == 0) & (part <= limit)) | ((rest % STEP == 0) & (rest <= rest_limit)))
+
+
+def _offsets(part: Array, whole: Range, total: Range, limit: int, rest_limit: int, half: float) -> tuple[Array, Array]:
+    """Return how far parts (N, c) but the largest may have been rounded, and their sum (N,), as wholes are published.
+
+    Running totals were rounded only where the largest group would have had a small part or rest; then all other parts
+    are steps. A running total is off by half a step, or by a step where it had to stay within the total.
+    """
+    order, W = np.argsort(whole.shown[0], kind="stable"), whole.shown
+    T, others = order[-1], order[:-1][W[:, order[:-1]].any(axis=0)]
+    own = half * _may_be_rounded(part, W, limit, rest_limit)
+    apart = total.width + (whole.width + 0.5 * _scaled(whole)).sum(axis=1)  # parts need not add up to the total
+    given, seen, off = np.zeros(len(part)), np.zeros(len(part)), np.zeros(len(part))
+    steps, stepped = np.ones(len(part), dtype=bool), np.zeros(part.shape)
+    for g in others:
+        steps &= (part[:, g] % STEP == 0) | ((W[:, g] - part[:, g]) % STEP == 0)
+        given, seen, wide = given + part[:, g], seen + W[:, g], np.where(W[:, g] > 0, step_width(W[:, g]), 0.0)
+        room = np.minimum(total.shown - given, given - total.shown + W.sum(axis=1) - seen)
+        now = np.maximum(off, np.where(room < wide + apart, wide + apart, wide / 2.0))
+        stepped[:, g], off = off + now, now
+    alone = own[:, others].sum(axis=1)
+    left, reach = total.shown - given, off + alone + total.width
+    near = (left < limit + reach) | (W[:, T] - left < rest_limit + reach)
+    maybe = steps & near & (len(others) > 0)
+    return np.where(maybe[:, None], np.maximum(own, stepped), own), np.where(maybe, np.maximum(alone, off), alone)
+
+
+def _scaled(whole: Range) -> NDArray[np.bool_]:
+    """Tell where parts may have been taken in proportion, because the whole is small and may have been rounded."""
+    return np.asarray((whole.high > whole.low) & (whole.low < 4 * LIMIT))
+
+
+def _part_range(part: Array, whole: Range, off: Array) -> tuple[Range, Range]:
+    """Of parts of wholes (N, c) that were rounded by no more than ``off``, and of what is left of the wholes."""
+    W, scaled = whole.shown, _scaled(whole)
+    low, high = np.maximum(part - off, 0.0), np.minimum(part + off, W)
+    plain = low, np.where(high >= W, whole.high, high), np.maximum(whole.low - high, 0.0), whole.high - low
+    low, high = np.maximum(low - 0.5, 0.0), np.minimum(high + 0.5, W)
+    less, more = (np.where(W > 0, each / np.where(W > 0, W, 1.0), 1.0) for each in (whole.low, whole.high))
+    empty = W == 0
+    most, most_left = (np.where(empty, whole.high, each * more) for each in (high, W - low))
+    share = low * less, most, (W - high) * less, most_left
+    both = [
+        np.where(scaled, np.where(W < 4 * LIMIT, two, worse(one, two)), one)
+        for one, two, worse in zip(plain, share, (np.minimum, np.maximum) * 2, strict=True)
+    ]
+    return Range(part, both[0], both[1]), Range(W - part, both[2], both[3])
+
+
+def _taken_up(own: Range, over: Range, whole: Range, total: Range, off: Array, together: Array) -> tuple[Range, Range]:
+    """The largest group is what the others leave of the total."""
+    T = np.argsort(whole.shown[0], kind="stable")[-1]
+    others = np.delete(np.arange(own.low.shape[1]), T)
+    settled, _ = _part_range(own.shown, whole, np.zeros(off.shape))
+    factor = np.nan_to_num(ratio(whole.width, whole.shown))
+    more = (together + (off * factor)[:, others].sum(axis=1))[:, None]
+    most = np.minimum(own.high[:, others].sum(axis=1), settled.high[:, others].sum(axis=1) + more[:, 0])
+    least = np.maximum(own.low[:, others].sum(axis=1), settled.low[:, others].sum(axis=1) - more[:, 0])
+    ends = [np.array(each) for each in (own.low, own.high, over.low, over.high)]
+    ends[0][:, T] = np.clip(total.low - most, 0.0, whole.high[:, T])
+    ends[1][:, T] = np.clip(total.high - least, 0.0, whole.high[:, T])
+    ends[2][:, T] = np.maximum(whole.low[:, T] - ends[1][:, T], 0.0)
+    ends[3][:, T] = np.maximum(whole.high[:, T] - ends[0][:, T], 0.0)
+    return Range(own.shown, *ends[:2]), Range(over.shown, *ends[2:])
+
+
+@dataclass(frozen=True, eq=False)
+class RateRange:
+    """The least and the most that exact rates of groups can be, (N, c), and the fewest effective rows behind, (c,).
+
+    NaN for groups that surely have no such rows; those that may have some, or are pooled, have any rate and 0 rows.
+    """
+
+    low: Array
+    high: Array
+    least: Array
+
+    def take(self, places: Any) -> RateRange:
+        return replace(self, low=self.low[places], high=self.high[places])
+
+    def width(self, value: Array) -> Array:
+        """Return how far exact rates can be from those shown."""
+        return np.asarray(np.maximum(value - self.low, self.high - value))
+
+    def at(self, groups: NDArray[np.intp]) -> RateRange:
+        """Return the ranges of some groups."""
+        return RateRange(self.low[:, groups], self.high[:, groups], self.least[groups])
+
+    def pooled(self, place: int) -> RateRange:
+        """Return ranges in which nothing is known of the groups that are together in one place."""
+        low, high, least = (np.array(each) for each in (self.low, self.high, self.least))
+        low[:, place], high[:, place], least[place] = 0.0, 1.0, 0.0
+        return RateRange(low, high, least)
+
+    @property
+    def gap(self) -> tuple[Array, Array]:
+        """Return the least and the most that the largest gap between two groups can be, (N,)."""
+        sure = np.where(np.isnan(self.low) | (self.least == 0), np.nan, 1.0)  # others need not have the rate
+        least = np.fmax.reduce(self.low * sure, axis=1) - np.fmin.reduce(self.high * sure, axis=1)
+        ordered = self.low.shape[1]
+        apart = [self.high[:, i] - self.low[:, j] for i in range(ordered) for j in range(ordered) if i != j]
+        most = np.fmax.reduce(apart, axis=0, initial=np.nan) if apart else np.full(self.low[:, 0].shape, np.nan)
+        anything = ((self.least == 0) & ~np.isnan(self.low)).any(axis=1)  # of several that are pooled, too
+        least, most = np.maximum(np.nan_to_num(least), 0.0), np.where(anything, 1.0, most)
+        if least.ndim > 1:
+            least, most = np.fmax.reduce(least, axis=1), np.fmax.reduce(most, axis=1)
+        return least, most
+
+    @property
+    def ratio(self) -> tuple[Array, Array]:
+        """Return the least and the most that the lowest rate over the highest can be, (N,)."""
+        sure = np.where(np.isnan(self.low) | (self.least == 0), np.nan, 1.0)
+        least = ratio(np.fmin.reduce(self.low, axis=1), np.fmax.reduce(self.high, axis=1))
+        most = ratio(np.fmin.reduce(self.high * sure, axis=1), np.fmax.reduce(self.low * sure, axis=1))
+        return np.nan_to_num(least), np.minimum(np.nan_to_num(most, nan=1.0), 1.0)

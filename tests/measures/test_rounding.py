@@ -1,0 +1,179 @@
+"""Rounding: every exact count, figure and end of an interval lies inside the range that published counts allow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fairfront as ff
+from fairfront.measures import Evaluation, evaluate_scores
+from fairfront.measures.disclosure import POOLED, publish_table
+from fairfront.measures.published import published
+from fairfront.measures.rounding import table_range
+from fairfront.objectives import Groups, Task
+from tests.support.cases import TASKS
+
+SIZES = (4, 15, 40, 120, 600)
+
+
+def drawn_table(seed: int, K: int) -> np.ndarray:
+    """Draw counts of some models by group, label and decision, (N, c, K, K), many of them small."""
+    rng = np.random.default_rng(seed)
+    N, c = rng.integers(1, 4), rng.integers(1, 6)
+    labels = np.floor(rng.gamma(0.6, rng.choice(SIZES), (c, K))).astype(int)
+    cells = np.zeros((N, c, K, K))
+    for i, g, k in np.ndindex(N, c, K):
+        right = np.where(np.arange(K) == k, rng.choice([0.3, 2.0, 20.0]), 0.3)
+        cells[i, g, k] = rng.multinomial(labels[g, k], rng.dirichlet(right))
+    return cells
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 10**9), st.sampled_from([2, 3]))
+def test_exact_counts_lie_inside_the_ranges_of_published_ones(seed: int, K: int) -> None:
+    cells = drawn_table(seed, K)
+    if cells[0].sum() == 0:
+        return
+    found = table_range(publish_table(cells, seed % K), seed % K)
+    exact = np.concatenate([cells, cells.sum(axis=1, keepdims=True)], axis=1)
+    counted = ((found.cells, exact), (found.labels, exact[0].sum(axis=2)), (found.sizes, exact[0].sum(axis=(1, 2))))
+    for span, counts in counted:
+        assert (span.low <= counts + 1e-9).all()
+        assert (counts <= span.high + 1e-9).all()
+
+
+def drawn_rows(seed: int, kind: str) -> tuple[Task, Evaluation]:
+    """Judge three models on a few hundred rows of unequal groups, with some of no group and some tiny groups."""
+    rng = np.random.default_rng(seed)
+    n, K = int(rng.choice([60, 200, 500, 2_000])), 3 if kind == "multiclass" else 2
+    group = rng.choice(["a", "b", "c", "d"], n, p=rng.dirichlet([6.0, 3.0, 1.0, 0.5])).astype(object)
+    if rng.random() < 0.3:
+        group[rng.random(n) < 0.03] = None
+    y = rng.choice(K, n, p=rng.dirichlet(np.full(K, 2.0)))
+    skill = rng.choice([0.5, 1.5, 4.0])
+    if kind == "regression":
+        y, scores = rng.normal(size=n), None
+        scores = (y + rng.normal(size=(3, n)))[:, None]
+    elif K == 2:
+        scores = (skill * (2.0 * y - 1.0) + rng.normal(size=(3, n)))[:, None]
+    else:
+        scores = skill * np.eye(3)[y].T[None] + rng.normal(size=(3, 3, n))
+    attributes = Groups(min_size=1).resolve({"group": group, "half": np.tile(["x", "y"], n)[:n]}, n)
+    return TASKS[kind], evaluate_scores(scores, y, TASKS[kind], attributes, name="validation")
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 10**9), st.sampled_from(["binary", "multiclass", "regression"]), st.sampled_from([0.8, 0.95]))
+def test_exact_figures_and_ends_lie_inside(seed: int, kind: str, confidence: float) -> None:
+    task, exact = drawn_rows(seed, kind)
+    shown = published(exact, task)
+    pooled = any(POOLED in rates.levels for rates in shown.groups.values())
+    for name, values in exact.columns.items():
+        span, known = shown.range(name), ~np.isnan(values)
+        if kind == "regression" and pooled:
+            continue
+        if name != "auc":
+            assert (span.low[known] <= values[known] + 1e-9).all(), name
+            assert (values[known] <= span.high[known] + 1e-9).all(), name
+        sure, told = exact.figure(name, confidence), shown.figure(name, confidence)
+        if name.endswith("_ratio"):
+            assert (told[known] <= sure[known] + 1e-9).all(), name
+        elif name not in ("auc", "approval_rate"):
+            assert (told[known] >= sure[known] - 1e-9).all(), name
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**9), st.sampled_from([2, 3]), st.sampled_from([2, 10]))
+def test_exact_audits_lie_inside(seed: int, K: int, min_size: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.choice([150, 300, 900]))
+    group = rng.choice(["a", "b", "c"], n, p=[0.6, 0.3, 0.1])
+    y = rng.choice(K, n)
+    decided = np.where(rng.random(n) < rng.choice([0.6, 0.9, 0.98]), y, rng.choice(K, n))
+    known = {"sensitive_features": {"group": group}, "favourable": 1, "groups": ff.Groups(min_size=min_size)}
+    found = ff.audit(y, decided, **known)
+    exact, shown = found.groups["group"], found.published().groups["group"]
+    for one, other in zip(exact.worst, shown.worst, strict=True):
+        if one.value != one.value or other.value != other.value or one.not_compared != other.not_compared:
+            continue  # who is not compared is said beside it
+        assert abs(one.value - other.value) <= other.rounding + 1e-9, one.figure
+        if one.figure == "selection_ratio":
+            assert other.pair_lower <= one.pair_lower + 1e-9
+            assert other.lower <= one.lower + 1e-9
+        else:
+            assert other.lower <= one.lower + 1e-9, one.figure
+        assert other.upper >= one.upper - 1e-9, one.figure
+    lines = [exact.lines.names.index(name) for name in shown.lines.names if name in exact.lines.names]
+    places = [shown.lines.names.index(exact.lines.names[i]) for i in lines]
+    for name in ("selection", "tpr", "fpr", "error", "precision"):
+        one, low, high = (
+            table.columns[key] for table, key in ((exact, name), (shown, f"{name}_lower"), (shown, f"{name}_upper"))
+        )
+        value, off = shown.columns[name], shown.columns.get(f"{name}_rounding", np.full(len(low), 0.02))
+        for i, j in zip(lines, places, strict=True):
+            if one[i] == one[i] and value[j] == value[j]:
+                assert abs(one[i] - value[j]) <= off[j] + 1e-9, name
+                assert low[j] <= exact.columns[f"{name}_lower"][i] + 1e-9, name
+                assert high[j] >= exact.columns[f"{name}_upper"][i] - 1e-9, name
+
+
+def test_three_of_eleven_is_not_told_as_one_half() -> None:
+    """The gap that is shown is that of rounded counts, and how far the exact one may be stands beside it."""
+    y = np.concatenate([np.ones(11), np.zeros(60), np.ones(300), np.zeros(300)]).astype(int)
+    decided = np.concatenate([np.arange(11) < 3, np.zeros(60), np.arange(300) < 180, np.zeros(300)]).astype(bool)
+    group = np.repeat(["few", "many"], [71, 600])
+    attributes = Groups(min_size=1).resolve({"group": group}, len(y))
+    scores = np.where(decided, 1.0, -1.0)[None, None]
+    exact = evaluate_scores(scores, y, TASKS["binary"], attributes, name="validation")
+    shown = published(exact, TASKS["binary"])
+    assert exact["tpr_gap"][0] == pytest.approx(180 / 300 - 3 / 11)
+    assert shown["tpr_gap"][0] < 0.1
+    assert shown.rounding("tpr_gap")[0] > 0.2
+    assert shown.figure("tpr_gap", 0.95)[0] >= exact.figure("tpr_gap", 0.95)[0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**9), st.sampled_from([0.8, 0.95]), st.floats(0.02, 0.9))
+def test_a_choice_from_published_figures_is_never_one_that_exact_ones_refuse(
+    seed: int, confidence: float, bound: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.choice([200, 600, 2_000]))
+    group, y = rng.choice(["a", "b", "c"], n, p=rng.dirichlet([5.0, 3.0, 1.0])), rng.choice(2, n)
+    noise = [0.1, 0.5, 1.0, 2.0]
+    scores = {str(k): np.clip(0.5 + 0.3 * (y - 0.5) + k * 0.2 * rng.normal(size=n), 0, 1) for k in noise}
+    if len(set(group)) < 2:
+        return
+    known = {"sensitive_features": {"group": group}, "favourable": 1, "groups": ff.Groups(min_size=1)}
+    exact = ff.Frontier.from_scores(scores, y, **known)
+    shown = replace(exact, evaluations={k: published(r, exact.facts.task) for k, r in exact.evaluations.items()})
+    for rule in (
+        {"at_most": {"tpr_gap": bound}},
+        {"at_most": {"error": bound, "error_gap": bound}},
+        {"at_least": {"selection_ratio": 1.0 - bound, "approval_rate": 0.4}},
+    ):
+        try:
+            place = shown.place(shown.choose(**rule, confidence=confidence))
+        except ff.InputError:
+            continue
+        for name, most in rule.get("at_most", {}).items():
+            assert exact.column(name, confidence=confidence)[place] <= most
+        for name, least in rule.get("at_least", {}).items():
+            assert exact.column(name, confidence=confidence)[place] >= least
+
+
+def test_a_rule_on_observed_figures_says_that_counts_are_rounded() -> None:
+    rng = np.random.default_rng(0)
+    y, group = rng.choice(2, 200), rng.choice(["a", "b"], 200, p=[0.8, 0.2])
+    scores = {"one": rng.random(200), "two": 0.5 * y + 0.5 * rng.random(200)}
+    front = ff.Frontier.from_scores(scores, y, sensitive_features=group, groups=ff.Groups(min_size=1))
+    front.choose(least="tpr_gap", confidence=None)  # exact counts in memory
+    shown = replace(front, evaluations={k: published(r, front.facts.task) for k, r in front.evaluations.items()})
+    with pytest.warns(ff.FairfrontWarning, match=r"rests on rounded counts of .*tpr_gap by up to 0\.\d+"):
+        shown.choose(least="tpr_gap", confidence=None)
+    assert "validation.tpr_gap_rounding" in shown.to_frame()
+    assert "validation.tpr_gap_rounding" not in front.to_frame()
