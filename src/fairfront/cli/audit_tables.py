@@ -13,9 +13,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..measures import Audit
-from ..measures.disclosure import Cell
+from ..measures.disclosure import Cell, with_rounding
 from ..measures.figures import figure_of, in_shell, marked_in_shell, reference_sentences
-from ..measures.rounding import with_rounding
 from ..tables import Table as Rows
 from ..tables import infer, open_source
 from ..tables import load as load_table

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..objectives import Array
 from .counts import ratio
-from .disclosure import Cell
+from .disclosure import NOTABLE, Cell
 from .figures import RATIOS, Column, Figure, figure_of, not_defined
 from .intervals import (
     Interval,
@@ -32,7 +32,6 @@ from .intervals import (
 )
 from .lines import COMPARED, REFERENCE, TOO_FEW, Lines
 from .rates import Share
-from .rounding import NOTABLE
 
 BEHIND = {
     "selection_over_reference": "selection",

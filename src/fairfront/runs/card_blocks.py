@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..measures.rounding import with_rounding
+from ..measures.disclosure import with_rounding
 from .card import RATES
 from .options import in_words
 

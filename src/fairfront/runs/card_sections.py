@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..measures.disclosure import EXACT, ROUNDED
-from ..measures.rounding import with_rounding
+from ..measures.disclosure import EXACT, ROUNDED, with_rounding
 from ..validation import counted
 from .card import FIGURES
 from .card_appendix import appendix, coefficient_section, data_section
