@@ -13,9 +13,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..measures import Audit
-from ..measures.disclosure import Cell
+from ..measures.disclosure import Cell, with_rounding
 from ..measures.figures import figure_of, reference_sentences
-from ..measures.rounding import with_rounding
 from ..runs.rows import Attributes
 from ..tables import Table as Rows
 from ..tables import infer, open_source

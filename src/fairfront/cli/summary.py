@@ -14,9 +14,8 @@ from rich.markup import escape
 from ..frontier import Frontier
 from ..frontier.judgement import operating_words
 from ..measures import GroupRates
-from ..measures.disclosure import EXACT, ROUNDED
+from ..measures.disclosure import EXACT, ROUNDED, with_rounding
 from ..measures.figures import Column
-from ..measures.rounding import with_rounding
 from ..runs import Run
 from ..runs.options import (
     Option,

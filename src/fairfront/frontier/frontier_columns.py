@@ -15,7 +15,7 @@ from ..exceptions import InputError, require
 from ..measures import Evaluation
 from ..measures.claims import Pair, worst_pair
 from ..measures.cutoffs import Operating, OperatingPoint
-from ..measures.rounding import NOTABLE
+from ..measures.disclosure import NOTABLE
 from ..objectives import Array, proxy_sentences
 from ..solvers import Status
 from ..validation import BACKENDS, check_choice, check_confidence, check_count, check_text, counted, is_dask, shown

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from ..exceptions import FairfrontWarning, InputError, spelled
 from ..measures.claims import trivial, worst_pair
+from ..measures.disclosure import NOTABLE
 from ..measures.figures import Column, larger_is_better
 from ..measures.intervals import bonferroni, worst_gap_floor
-from ..measures.rounding import NOTABLE
 from ..objectives import Array
 from ..validation import (
     check_choice,

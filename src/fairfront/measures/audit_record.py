@@ -17,7 +17,7 @@ from ..objectives.proxies import PROXY_NOTE
 from ..validation import BACKENDS, check_choice, counted
 from .claims import Verdict, parse_requirement, verdict_of
 from .counts import Counts
-from .disclosure import LIMIT, ROUNDED, check_small
+from .disclosure import LIMIT, ROUNDED, check_small, with_rounding
 from .figures import (
     FIGURES_SHOWN,
     Column,
@@ -30,7 +30,6 @@ from .figures import (
 from .group_table import GroupTable, published_strata, published_table, tabulate
 from .judged import Judged
 from .lines import ALL, REFERENCE, TOO_FEW, Lines, lines_of, pooled_columns
-from .rounding import with_rounding
 from .table_columns import Settings, Worst
 
 FORMAT = "fairfront audit 2"

@@ -37,11 +37,18 @@ POOLED = "(small groups)"
 FEW = f"fewer than {LIMIT} people"
 ROUNDED = (
     f"Counts of fewer than {LIMIT} people are rounded to 0, 5 or 10, groups of fewer than {LIMIT} are pooled, and "
-    "figures are computed from the rounded counts; ± says how far an exact figure may be, and bounds include it."
+    "figures are computed from the rounded counts; ± says by how much exact figures may differ, and bounds include it."
 )
 EXACT = (
     "Exact counts: small groups and small counts are shown as they are (small = 0), for use where the rows are kept."
 )
+
+
+NOTABLE = 0.02  # figures that rounding may move by more are written with how far
+
+
+def with_rounding(text: str, rounding: float = 0.0) -> str:
+    return f"{text}±{rounding:.2f}" if rounding > NOTABLE else text
 
 
 @dataclass(frozen=True)
@@ -262,19 +269,19 @@ def _in_steps(part: Array, whole: Array, total: Array, order: NDArray[np.intp], 
 
 def _step(count: Array, whole: Array) -> Array:
     """Return the nearest step from 0 to whole: multiples of 5 from either end, with a wide step where they meet."""
-    first, second = _middle(whole)
+    first, second = middle_steps(whole)
     low, high = np.minimum(nearest(count), first), whole - np.minimum(nearest(whole - count), whole - second)
     return np.asarray(np.clip(np.where(count <= (first + second) / 2, low, high), 0.0, whole))
 
 
 def _beside(step: Array, whole: Array) -> tuple[Array, Array]:
-    first, second = _middle(whole)
+    first, second = middle_steps(whole)
     before = np.where((step > first) & (step <= second), first, step - STEP)
     after = np.where((step >= first) & (step < second), second, step + STEP)
     return np.maximum(before, 0.0), np.minimum(after, whole)
 
 
-def _middle(whole: Array) -> tuple[Array, Array]:
+def middle_steps(whole: Array) -> tuple[Array, Array]:
     """Return the last step from below and the first from above, at least 5 apart unless all are multiples of 5.
 
     A narrow step of its own would tell too much.
@@ -282,12 +289,6 @@ def _middle(whole: Array) -> tuple[Array, Array]:
     apart = np.where(whole % STEP > 0, STEP, 0)
     first = np.maximum(STEP * np.floor((whole - apart) / (2 * STEP)), 0.0)
     return first, whole - np.maximum(STEP * np.floor((whole - apart - first) / STEP), 0.0)
-
-
-def step_width(whole: Array) -> Array:
-    """Return how far apart steps of parts of wholes are at most."""
-    first, second = _middle(whole)
-    return np.maximum(second - first, STEP)
 
 
 def _may_be(part: Array, whole: Array, limit: int, rest_limit: int) -> NDArray[np.bool_]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import spelled
-from .rounding import with_rounding
+from .disclosure import with_rounding
 
 if TYPE_CHECKING:
     from .group_table import GroupTable

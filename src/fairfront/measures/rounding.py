@@ -15,7 +15,7 @@ Of one column of a table, with parts of published wholes:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,15 +25,7 @@ from numpy.typing import NDArray
 from ..objectives import Array
 from ..objectives.groups import STEP
 from .counts import ratio
-from .disclosure import LIMIT, step_width
-
-NOTABLE = 0.02
-"""Figures that rounding may move by more than this are shown with how far."""
-
-
-def with_rounding(text: str, rounding: float = 0.0) -> str:
-    """Return a written figure with how far the exact one can be from it, where that is notable."""
-    return f"{text}±{rounding:.2f}" if rounding > NOTABLE else text
+from .disclosure import LIMIT, middle_steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,13 +46,12 @@ class Range:
     def sum(self, axis: Any) -> Range:
         return Range(self.shown.sum(axis=axis), self.low.sum(axis=axis), self.high.sum(axis=axis))
 
-    def inside(self, low: Array, high: Array) -> Range:
-        """Return the part of the range that lies between two values."""
-        return Range(self.shown, np.clip(self.low, low, high), np.clip(self.high, low, high))
+    @property
+    def whole(self) -> Range:
+        return Range(self.shown, np.ceil(self.low - 1e-9) + 0.0, np.floor(self.high + 1e-9))
 
     @property
     def width(self) -> Array:
-        """Return how far the exact value can be from the published one."""
         return np.asarray(np.maximum(self.high - self.shown, self.shown - self.low))
 
 
@@ -83,30 +74,33 @@ def table_range(shown: Array, good: int, half: float = STEP // 2) -> TableRange:
     table = shown[:, :, order][:, :, :, order]
     labels = table[0].sum(axis=2)
     rows = labels.sum(axis=1)
-    sizes = _size_range(rows[:-1], float(rows[-1]), LIMIT * K * K, half)
-    everyone = labels[None, -1:], Range.exactly(rows[None, -1:])
-    total = _chain(*everyone, None, LIMIT * K, half, twice=True).at(slice(None), 0)
-    inner = _chain(labels[None, :-1], sizes.at(None), total, LIMIT * K, half).at(0)
-    by_label = _joined(inner, total, 0)
-    cells = []
+    sizes, every = _size_range(rows[:-1], float(rows[-1]), LIMIT * K * K, half), slice(None)
+    everyone = Range.exactly(rows[None, -1:])
+    total = _chain(labels[None, -1:], everyone, None, LIMIT * K, half, twice=True).at(every, 0)
+    slack = total.width.max() + half  # totals of groups are rounded once
+    inner = _chain(labels[None, :-1], sizes.at(None), total, LIMIT * K, half, slack=slack).at(0)
+    cells, same = [], np.zeros(len(table), dtype=np.intp)
     for k in range(K):
-        whole = _like(total.at(slice(None), k, None), len(table))
-        outer = _chain(table[:, -1:, k], whole, None, LIMIT, half).at(slice(None), 0)
-        parts = _chain(table[:, :-1, k], _like(inner.at(None, slice(None), k), len(table)), outer, LIMIT, half)
-        cells.append(_joined(parts, outer.at(slice(None), None), 1))
-    back, every = np.argsort(order), slice(None)
+        whole, own = total.at(same, k).at(every, None), inner.at(None, every, k).at(same)
+        outer = _chain(table[:, -1:, k], whole, None, LIMIT, half).at(every, 0)
+        parts = _chain(table[:, :-1, k], own, outer, LIMIT, half)
+        cells.append(_joined(parts, outer.at(every, None), 1))
+    back = np.argsort(order)
     return _reconciled(
-        _stacked(cells, 2).at(every, every, back).at(every, every, every, back),
-        by_label.at(every, back),
+        _each(lambda ends: np.stack(ends, axis=2), *cells).at(every, every, back).at(every, every, every, back),
+        _joined(inner, total, 0).at(every, back),
         _joined(sizes, Range.exactly(rows[-1:]), 0),
+        whole_rows=half == STEP // 2,
     )
 
 
-def _reconciled(cells: Range, labels: Range, sizes: Range) -> TableRange:
+def _reconciled(cells: Range, labels: Range, sizes: Range, *, whole_rows: bool) -> TableRange:
     """Return the ranges as far as parts can add up to their wholes: decisions, labels and groups."""
     for _ in range(3):
-        cells, labels_now = _added_up(cells, labels.at(None), 3)
-        labels = Range(labels.shown, labels_now.low.max(axis=0), labels_now.high.min(axis=0))  # the same of all models
+        if whole_rows:
+            cells, labels, sizes = (each.whole for each in (cells, labels, sizes))
+        cells, found = _added_up(cells, labels.at(None), 3)
+        labels = Range(labels.shown, found.low.max(axis=0), found.high.min(axis=0))  # the same of all models
         labels, sizes = _added_up(labels, sizes, 1)
         cells, labels, sizes = (_groups_added_up(each, axis) for each, axis in ((cells, 1), (labels, 0), (sizes, 0)))
     return TableRange(cells, labels, sizes)
@@ -124,23 +118,16 @@ def _added_up(parts: Range, whole: Range, axis: int) -> tuple[Range, Range]:
     low, high = parts.low.sum(axis=axis), parts.high.sum(axis=axis)
     least, most = np.maximum(whole.low, low), np.minimum(whole.high, high)
     high_left, low_left = (np.expand_dims(each, axis) for each in (most - low, least - high))
-    own = Range(
-        parts.shown, np.maximum(parts.low, low_left + parts.high), np.minimum(parts.high, high_left + parts.low)
-    )
-    return own, Range(np.broadcast_to(whole.shown, least.shape), least, most)
+    ends = np.maximum(parts.low, low_left + parts.high), np.minimum(parts.high, high_left + parts.low)
+    return Range(parts.shown, *ends), Range(np.broadcast_to(whole.shown, least.shape), least, most)
 
 
-def _stacked(some: Sequence[Range], axis: int) -> Range:
-    return Range(*(np.stack([getattr(each, end) for each in some], axis=axis) for end in ("shown", "low", "high")))
-
-
-def _like(some: Range, n: int) -> Range:
-    return Range(*(np.broadcast_to(each, (n, *each.shape[1:])) for each in (some.shown, some.low, some.high)))
+def _each(change: Callable[[list[Array]], Array], *some: Range) -> Range:
+    return Range(*(change([getattr(each, end) for each in some]) for end in ("shown", "low", "high")))
 
 
 def _joined(one: Range, other: Range, axis: int) -> Range:
-    pairs = ((getattr(each, end) for each in (one, other)) for end in ("shown", "low", "high"))
-    return Range(*(np.concatenate(list(both), axis=axis) for both in pairs))
+    return _each(lambda ends: np.concatenate(ends, axis=axis), one, other)
 
 
 def _size_range(n: Array, total: float, limit: int, half: float) -> Range:
@@ -156,7 +143,9 @@ def _size_range(n: Array, total: float, limit: int, half: float) -> Range:
     return Range(n, np.maximum(low, 0.0), np.where(largest, np.maximum(high, left + together[0]), high))
 
 
-def _chain(parts: Array, whole: Range, total: Range | None, limit: int, half: float, *, twice: bool = False) -> Range:
+def _chain(
+    parts: Array, whole: Range, total: Range | None, limit: int, half: float, *, twice: bool = False, slack: Any = 0.0
+) -> Range:
     """Of parts (N, c, D) of wholes (N, c), split one after the other; ``total`` are those of all groups, (N, D).
 
     Labels of all rows are rounded ``twice``, by themselves and in steps where what is left is small.
@@ -167,17 +156,17 @@ def _chain(parts: Array, whole: Range, total: Range | None, limit: int, half: fl
         if total is None:
             off = half * _may_be_rounded(part, left.shown, limit, rest_limit)
             if twice:
-                wide, rest = step_width(left.shown), left.shown - part
+                rest, wide = left.shown - part, _step_to(part, left.shown)
                 stepped = (part % STEP == 0) | (rest % STEP == 0)
                 stepped &= (part <= limit + wide) | (rest <= rest_limit + wide)
-                off = np.where(stepped, wide / 2.0, 0.0) + np.where(left.width > 0, half + left.width, 0.0)
+                off = np.where(stepped, _half(wide, half), 0.0) + np.where(left.width > 0, half + left.width, 0.0)
             own, over = _part_range(part, left, np.asarray(off, dtype=np.float64))
         else:
-            off, together = _offsets(part, left, total.at(slice(None), k), limit, rest_limit, half)
+            off, together = _offsets(part, left, total.at(slice(None), k), limit, rest_limit, half, slack)
             own, over = _taken_up(*_part_range(part, left, off), left, total.at(slice(None), k), off, together)
         found.append(own)
         left = over
-    return _stacked([*found, left], 2)
+    return _each(lambda ends: np.stack(ends, axis=2), *found, left)
 
 
 def _may_be_rounded(part: Array, whole: Array, limit: int, rest_limit: int) -> NDArray[np.bool_]:
@@ -185,11 +174,25 @@ def _may_be_rounded(part: Array, whole: Array, limit: int, rest_limit: int) -> N
     return np.asarray(((part % STEP == 0) & (part <= limit)) | ((rest % STEP == 0) & (rest <= rest_limit)))
 
 
-def _offsets(part: Array, whole: Range, total: Range, limit: int, rest_limit: int, half: float) -> tuple[Array, Array]:
+def _step_to(part: Array, whole: Array) -> Array:
+    """Return how far the next step is from one that parts of wholes were rounded to."""
+    first, second = middle_steps(whole)
+    return np.where((part == first) | (part == second), np.maximum(second - first, STEP), STEP).astype(np.float64)
+
+
+def _half(wide: Array, half: float) -> Array:
+    """Return by how much a count may have been rounded to a step: half of it, of whole rows no more than that."""
+    return np.floor(wide / 2.0) if half == STEP // 2 else wide / 2.0
+
+
+def _offsets(
+    part: Array, whole: Range, total: Range, limit: int, rest_limit: int, half: float, slack: Any = 0.0
+) -> tuple[Array, Array]:
     """Return how far parts (N, c) but the largest may have been rounded, and their sum (N,), as wholes are published.
 
     Running totals were rounded only where the largest group would have had a small part or rest; then all other parts
-    are steps. A running total is off by half a step, or by a step where it had to stay within the total.
+    are steps. A running total is off by half a step, or by a step where it had to stay within the total, which is known
+    to ``slack``.
     """
     order, W = np.argsort(whole.shown[0], kind="stable"), whole.shown
     T, others = order[-1], order[:-1][W[:, order[:-1]].any(axis=0)]
@@ -199,12 +202,13 @@ def _offsets(part: Array, whole: Range, total: Range, limit: int, rest_limit: in
     steps, stepped = np.ones(len(part), dtype=bool), np.zeros(part.shape)
     for g in others:
         steps &= (part[:, g] % STEP == 0) | ((W[:, g] - part[:, g]) % STEP == 0)
-        given, seen, wide = given + part[:, g], seen + W[:, g], np.where(W[:, g] > 0, step_width(W[:, g]), 0.0)
+        given, seen, wide = given + part[:, g], seen + W[:, g], _step_to(part[:, g], W[:, g])
         room = np.minimum(total.shown - given, given - total.shown + W.sum(axis=1) - seen)
-        now = np.maximum(off, np.where(room < wide + apart, wide + apart, wide / 2.0))
+        now = np.where(room < wide + slack, wide + apart, _half(wide, half))
+        now = np.where((part[:, g] == 0) | (part[:, g] == W[:, g]), np.maximum(off, now), now)  # no farther than before
         stepped[:, g], off = off + now, now
     alone = own[:, others].sum(axis=1)
-    left, reach = total.shown - given, off + alone + total.width
+    left, reach = total.shown - given, off + alone + slack
     near = (left < limit + reach) | (W[:, T] - left < rest_limit + reach)
     maybe = steps & near & (len(others) > 0)
     return np.where(maybe[:, None], np.maximum(own, stepped), own), np.where(maybe, np.maximum(alone, off), alone)
@@ -263,12 +267,7 @@ class RateRange:
     def take(self, places: Any) -> RateRange:
         return replace(self, low=self.low[places], high=self.high[places])
 
-    def width(self, value: Array) -> Array:
-        """Return how far exact rates can be from those shown."""
-        return np.asarray(np.maximum(value - self.low, self.high - value))
-
     def at(self, groups: NDArray[np.intp]) -> RateRange:
-        """Return the ranges of some groups."""
         return RateRange(self.low[:, groups], self.high[:, groups], self.least[groups])
 
     def pooled(self, place: int) -> RateRange:

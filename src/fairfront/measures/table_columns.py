@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..objectives import Array
 from .counts import ratio
-from .disclosure import Cell
+from .disclosure import NOTABLE, Cell
 from .figures import RATIOS, Column, Figure, figure_of, not_defined
 from .intervals import (
     Interval,
@@ -32,7 +32,7 @@ from .intervals import (
 )
 from .lines import COMPARED, REFERENCE, TOO_FEW, Lines
 from .rates import Share
-from .rounding import NOTABLE
+from .rounding import Range
 
 BEHIND = {
     "selection_over_reference": "selection",
@@ -83,7 +83,7 @@ def share_columns(name: str, share: Share, lines: Lines, settings: Settings) -> 
     gaps = gap_interval(span, line, np.full(len(line), r), settings.of_gap(lines))
     columns = with_gaps(name, share.value, (lower, upper), (gaps[0][0], gaps[1][0]), lines)
     if share.known is not None:
-        off = span.width(share.value)[0]
+        off = Range(share.value, span.low[0], span.high[0]).width
         far = {f"{name}_rounding": off, f"{name}_gap_rounding": np.where(lines.compared, off + off[r], np.nan)}
         columns |= {key: values for key, values in far.items() if (values > NOTABLE).any()}
     return columns

@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..measures.disclosure import EXACT, ROUNDED
+from ..measures.disclosure import EXACT, ROUNDED, with_rounding
 from ..measures.lines import ALL, REFERENCE
 from ..measures.moves import OVERALL
-from ..measures.rounding import with_rounding
 from .options import in_words
 from .parts import RATES, estimate_of
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..measures.disclosure import with_rounding
 from ..measures.figures import Column
-from ..measures.rounding import with_rounding
 from ..validation import counted
 from .card import ABOUT
 from .card_appendix import MOST_GROUPS, appendix, is_crowded, shown_parts

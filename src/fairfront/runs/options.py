@@ -13,8 +13,8 @@ from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.selection import plain_place
 from ..measures.claims import decides_alike, no_better, rival_words, trivial
+from ..measures.disclosure import NOTABLE
 from ..measures.figures import Column
-from ..measures.rounding import NOTABLE
 from ..objectives import rates_of
 from ..pareto import spread
 

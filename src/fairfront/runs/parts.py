@@ -25,7 +25,7 @@ from ..frontier.selection import plain_place
 from ..measures.audit_record import Audit, audits
 from ..measures.claims import worst_pair
 from ..measures.cutoffs import Operating, Side
-from ..measures.disclosure import LIMIT
+from ..measures.disclosure import LIMIT, NOTABLE
 from ..measures.evaluation import decide
 from ..measures.figures import Column
 from ..measures.intervals import ratio_interval, share_interval, span_of, worst_gap_lower, worst_gap_upper
@@ -35,7 +35,7 @@ from ..measures.moves import OVERALL
 from ..measures.paired import Change, PairedRows, effective_rows, mean_change, rounded
 from ..measures.ranking import ranking
 from ..measures.rates import GroupRates, PerGroup
-from ..measures.rounding import NOTABLE
+from ..measures.rounding import Range
 from ..objectives import Array, Groups, is_likelihood
 from ..objectives.groups import FEWEST
 from .rows import Part
@@ -239,7 +239,7 @@ def _group_lines(front: Frontier, name: str, rates: PerGroup, place: int) -> lis
         ends, off = [np.full(len(value), np.nan)] * 2, np.zeros(len(value))
         if isinstance(rates, GroupRates):
             span = front.record().span(name, figure).take(place)
-            ends, off = list(share_interval(span, CONFIDENCE)), span.width(value)
+            ends, off = list(share_interval(span, CONFIDENCE)), Range(value, span.low, span.high).width
         for line, known, far in zip(lines, np.stack([value, *ends], axis=1), off.tolist(), strict=True):
             line[figure] = "not defined: nobody it is about" if np.isnan(known[0]) else rounded(known) + _notable(far)
     return lines
@@ -261,7 +261,8 @@ def _everyone(front: Frontier, place: int) -> dict[str, Any]:
         value, size = np.array(np.clip(part / whole, 0.0, 1.0) if whole > 0 else np.nan), np.array(n * whole)
         known = record.ranges.get("", {}).get(OVERALL_COLUMNS.get(name, name))
         span = span_of(value, size) if known is None else replace(known.take(place), least=known.least * size)
-        line[name] = rounded([value, *share_interval(span, CONFIDENCE)]) + _notable(float(span.width(value)))
+        off = float(Range(value, span.low, span.high).width)
+        line[name] = rounded([value, *share_interval(span, CONFIDENCE)]) + _notable(off)
     return line | {"labelled_favourable": None if record.weighted else good * record.n, "base_rate": good}
 
 
