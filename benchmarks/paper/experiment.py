@@ -33,13 +33,35 @@ class Task:
 
 
 @dataclass(frozen=True)
+class Claim:
+    """A row of the summary: what the paper claims, its figure, the figure here, and whether the claim holds."""
+
+    claim: str
+    paper: str
+    here: str
+    verdict: str
+
+
+@dataclass(frozen=True)
 class Experiment:
-    """A name, a title, its tasks (given whether to be quick), and its page (given results, folder for figures)."""
+    """A name, a title, its tasks (given whether to be quick), and its page (given results, folder for figures).
+
+    ``claims`` are its rows of the summary, given results. ``store`` names the experiment whose results it is drawn from,
+    if not its own; ``appendix`` marks what the main text does not need.
+    """
 
     name: str
     title: str
     tasks: Callable[[bool], dict[str, Task]]
     page: Callable[[dict[str, Any], Path], str]
+    claims: Callable[[dict[str, Any]], list[Claim]] = lambda results: []
+    store: str = ""
+    appendix: bool = False
+
+    @property
+    def file(self) -> str:
+        """Return the name of the file of its results."""
+        return f"{self.store or self.name}.json"
 
 
 def run_one(task: Task) -> tuple[dict[str, Any], float]:

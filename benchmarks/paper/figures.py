@@ -244,3 +244,9 @@ def _points(ax: Any, curve: np.ndarray, points: np.ndarray) -> None:
     ax.set_ylim(low[1] - 1.5 * room[1], high[1] + 1.5 * room[1])
     ax.tick_params(labelsize=6)
     ax.locator_params(nbins=3)
+
+
+def draw_extraction(results: dict[str, Any], path: Path) -> None: ...
+
+
+def draw_choices(results: dict[str, Any], path: Path) -> None: ...
