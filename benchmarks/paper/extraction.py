@@ -55,6 +55,12 @@ def excess(linear: Any, h: np.ndarray, front: tuple[np.ndarray, np.ndarray]) -> 
     return np.where(gap <= front[0].max(), found, np.nan)
 
 
+def on_line(h: np.ndarray, pi: np.ndarray) -> np.ndarray:
+    """Mark the ends whose pi_i h_i agree to `ON_LINE`."""
+    level = h * pi
+    return np.asarray(level.max(axis=1) <= (1.0 + ON_LINE) * level.min(axis=1))
+
+
 def extraction(spec: dict[str, str], loss: str, gap: str, gradients: Any, steps: int) -> dict[str, Any]:
     """Run ten preferences at every step size; count the non-dominated points of each, and look at the ends."""
     made = joined(parts(Spec(**spec), 0))
@@ -83,17 +89,16 @@ def _of_one_step(linear: Any, h: np.ndarray, ends: np.ndarray, pi: np.ndarray, f
     usable = h[np.isfinite(h).all(axis=1)]
     kept = usable[nondominated(usable)]
     off, end_off = excess(linear, kept, front), excess(linear, ends, front)
-    level = ends * pi
     gaps = linear.algebra.gap.inverse(kept[:, 1])
-    on_line = level.max(axis=1) <= (1.0 + ON_LINE) * level.min(axis=1)
+    near, line = end_off < ON_FRONT, on_line(ends, pi)
     return {
         "seen": len(h),
         "kept": len(kept),
         "excess": float(np.nanmedian(off)) if np.isfinite(off).any() else None,
         "hole": judge.largest_hole(gaps, float(front[0].max())),
-        "on_line": int(on_line.sum()),
-        "on_front": int((end_off < ON_FRONT).sum()),
-        "both": int((on_line & (end_off < ON_FRONT)).sum()),
+        "on_line": int(line.sum()),
+        "on_front": int(near.sum()),
+        "both": int((line & near).sum()),
         "ends": ends,
         "points": thinned(kept, DRAWN),
     }

@@ -10,10 +10,11 @@ import numpy as np
 
 from .. import judge
 from ..report import Table
+from .choices import NEAREST
 from .data import Spec
 from .experiment import Experiment, Task
 from .figures import BLUE, VERMILLION, canvas, picture, save
-from .methods import METHODS
+from .table1 import ROWS
 from .trial import CAPS, trial
 
 OURS = "Newton (fairfront)"
@@ -23,7 +24,7 @@ def tasks(quick: bool) -> dict[str, Task]:
     """Return one task per random split."""
     budget = {"grid": 6, "points": 6, "steps": 60, "rounds": 4} if quick else {}
     spec = asdict(Spec("adult", "sex", "paper", "random"))
-    arguments = {"spec": spec, "loss": "hinge", "methods": list(METHODS), "budget": budget}
+    arguments = {"spec": spec, "loss": NEAREST.loss, "methods": list(ROWS), "budget": budget}
     return {f"split {seed}": Task(trial, {**arguments, "seed": seed}) for seed in range(2 if quick else 10)}
 
 
@@ -35,13 +36,13 @@ def paired(results: dict[str, Any], cap: str, other: str) -> tuple[float, float,
 
 def page(results: dict[str, Any], folder: Path) -> str:
     """Draw the intervals and write the page."""
-    others = [name for name in METHODS if name != OURS]
+    others = [name for name in ROWS if name != OURS]
     name = "splits.png"
     _draw(results, others, folder / name)
     body = [INTRODUCTION.format(splits=len(results), ours=OURS), picture(name, "Paired differences of test error")]
     for cap in (f"{cap:g}" for cap in CAPS):
         rows = []
-        for other in METHODS:
+        for other in ROWS:
             at = [t["methods"][other]["at_gap"][cap] for t in results.values()]
             mean, low, high = paired(results, cap, other)
             between = "" if other == OURS else f"{low:+.4f} to {high:+.4f}"
