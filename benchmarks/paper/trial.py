@@ -84,10 +84,10 @@ def _judge(found: Candidates, plain: Candidates, made: Split, counted: np.ndarra
     }
 
 
-def gather(results: dict[str, Any], spec: Spec, loss: str) -> list[dict[str, Any]]:
-    """Return the trials of one setting and loss, in the order of their splits."""
-    wanted = asdict(spec)
-    return [found for found in results.values() if found["spec"] == wanted and found["loss"] == loss]
+def gather(results: dict[str, Any], spec: Spec, loss: str, source: str = "") -> list[dict[str, Any]]:
+    """Return the trials of one setting and loss in the order of their splits, maybe those of another experiment."""
+    mine = [found for key, found in results.items() if key.rpartition(": ")[0] == source]
+    return [found for found in mine if found["spec"] == asdict(spec) and found["loss"] == loss]
 
 
 def spread(values: list[float], sign: str = "") -> str:
