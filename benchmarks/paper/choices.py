@@ -2,6 +2,9 @@
 
 Section 5 says "linear SVM" and refers to equation (4). It does not say which loss of a linear SVM, which phi of section
 2.2, or whether gradients are normalised, as the text below equation (5) says, or not, as Algorithm 1 shows.
+
+Of the eight combinations six differ. The gradient of phi(z) is phi'(z) times that of z, so that at unit length it is the
+same for |z| and z^2 / 2 wherever z is not 0: once gradients are normalised, Algorithm 1 takes the same steps with either.
 """
 
 from __future__ import annotations
@@ -13,13 +16,13 @@ from typing import Any
 import numpy as np
 
 LOSSES = {"hinge": "hinge", "squared_hinge": "squared hinge"}
-GAPS = {"absolute": "absolute gap", "squared": "squared gap"}
+GAPS = {"absolute": "absolute gap", "squared": "squared gap", "either": "either gap"}
 READINGS = {"raw": "raw gradients", "normalised": "normalised gradients"}
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One combination of the three open choices."""
+    """One combination of the three open choices; ``gap`` is "either" where it does not matter."""
 
     loss: str
     gap: str
@@ -36,8 +39,9 @@ class Choice:
         return ", ".join((LOSSES[self.loss], GAPS[self.gap], READINGS[self.gradients]))
 
 
-CHOICES = tuple(Choice(*each) for each in product(LOSSES, GAPS, READINGS))
-NEAREST = Choice("squared_hinge", "absolute", "normalised")
+KINDS = (("absolute", "raw"), ("squared", "raw"), ("either", "normalised"))
+CHOICES = tuple(Choice(loss, *kind) for loss, kind in product(LOSSES, KINDS))
+NEAREST = Choice("squared_hinge", "either", "normalised")
 WORST = Choice("hinge", "squared", "raw")
 """The combinations with the smallest and the largest `distance` of the results in choices.json."""
 

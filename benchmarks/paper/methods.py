@@ -16,7 +16,7 @@ import fairfront as ff
 
 from ..cases import Split
 from ..peers.base import Candidates, frontier_weights, linear_candidates
-from .choices import FERM, GAPS, GRID, NORMAL, READINGS, Choice
+from .choices import FERM, GRID, KINDS, NORMAL, Choice
 from .comparators import ferm
 from .ladder import climb, smoothness
 
@@ -130,7 +130,8 @@ def traced(solver: Any, **options: Any) -> Method:
 
 
 PDOS: dict[str, Method] = {
-    Choice("", gap, gradients).method: printed_pdo(gap, gradients) for gap in GAPS for gradients in READINGS
+    Choice("", gap, gradients).method: printed_pdo("squared" if gap == "either" else gap, gradients)
+    for gap, gradients in KINDS
 }
 METHODS: dict[str, Method] = {
     NORMAL: normal,
