@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .choices import FERM, GRID, NEAREST, NORMAL, WORST
+from .choices import FERM, GRID, NEAREST, NORMAL
 from .figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, canvas, legend, save
 
 COLOURS = {
@@ -16,7 +16,6 @@ COLOURS = {
     GRID: BLACK,
     "Minimax reduction: ExponentiatedGradient": GREEN,
     NEAREST.method: VERMILLION,
-    WORST.method: ORANGE,
     "PB-PDO (fairfront)": SKY,
     "Newton (fairfront)": BLUE,
     "Newton, rate surrogate (fairfront)": BLUE,
@@ -31,14 +30,15 @@ SHORT = {
 KINDS = ("accuracy", "true positive rate", "false positive rate")
 
 
-def draw_bars(panels: dict[str, dict[str, list[dict[str, Any]]]], path: Path) -> None:
-    """Draw one row of three panels (accuracy, TPR, FPR) per setting: per label of a bar, the chosen rates of its trials.
+Bar = tuple[str, list[dict[str, Any]]]
+"""A method and the trials whose chosen models a bar is the mean of."""
 
-    ``panels`` has, per title, the levels' trials of every label, as (method, trials).
-    """
+
+def draw_bars(panels: dict[str, dict[str, Bar]], path: Path) -> None:
+    """Draw one row of three panels (accuracy, TPR, FPR) per setting, bars by their label."""
     figure, axes = canvas(len(panels), 3, 9.6, 2.2 * len(panels) + 0.2)
     for row, (title, bars) in zip(axes, panels.items(), strict=True):
-        first = next(iter(bars.values()))[0]
+        first = next(iter(bars.values()))[1][0]
         names = [SHORT.get(level, level) for level in first["levels"]] + ["total"]
         for k, (ax, words) in enumerate(zip(row, KINDS, strict=True)):
             _bars(ax, bars, k)
@@ -51,13 +51,14 @@ def draw_bars(panels: dict[str, dict[str, list[dict[str, Any]]]], path: Path) ->
     save(figure, path)
 
 
-def _bars(ax: Any, bars: dict[str, list[dict[str, Any]]], k: int) -> None:
+def _bars(ax: Any, bars: dict[str, Bar], k: int) -> None:
     width = 0.8 / len(bars)
-    for i, (name, trials) in enumerate(bars.items()):
+    for i, (label, (name, trials)) in enumerate(bars.items()):
         mean = np.mean([t["methods"][name]["chosen"] for t in trials], axis=0)[k]
         wide = np.sqrt(np.maximum(mean * (1.0 - mean), 0.0) / _sizes(trials[0], k))
         across = np.arange(len(mean)) + (i - (len(bars) - 1) / 2) * width
-        ax.bar(across, mean, width, yerr=wide, color=COLOURS[name], label=name, error_kw={"lw": 0.8, "alpha": 0.7})
+        colour = (GREY, VERMILLION, ORANGE, BLUE)[i]
+        ax.bar(across, mean, width, yerr=wide, color=colour, label=label, error_kw={"lw": 0.8, "alpha": 0.7})
     ax.grid(axis="x", visible=False)
 
 

@@ -219,7 +219,8 @@ for Table 1 and Figures 7 and 8 ([all eight](choices.md)):
 | reading of the gradients | raw, as Algorithm 1 shows; normalised to unit length, as the text below equation (5) says |
 
 The main text shows one combination for all data sets, the nearest to the paper by a distance over all printed cells that was
-written down before the runs (`benchmarks/paper/choices.py`), and the farthest beside it.
+written down before the runs (`benchmarks/paper/choices.py`), and the farthest beside it. Of the eight, six differ: the gradient of
+phi(z) is phi'(z) times that of z, so that at unit length Algorithm 1 takes the same steps with either phi.
 
 Not stated either, and the same for every combination unless a page says otherwise:
 
