@@ -41,8 +41,8 @@ class Choice:
 
 KINDS = (("absolute", "raw"), ("squared", "raw"), ("either", "normalised"))
 CHOICES = tuple(Choice(loss, *kind) for loss, kind in product(LOSSES, KINDS))
-NEAREST = Choice("squared_hinge", "either", "normalised")
-WORST = Choice("hinge", "squared", "raw")
+NEAREST = Choice("squared_hinge", "absolute", "raw")
+WORST = Choice("hinge", "absolute", "raw")
 """The combinations with the smallest and the largest `distance` of the results in choices.json."""
 
 NORMAL, FERM, GRID, PDO = "Normal", "FERM (linear)", "Minimax reduction: GridSearch", "PDO"

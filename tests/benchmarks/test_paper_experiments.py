@@ -214,6 +214,17 @@ class TestLadder:
         ]
         np.testing.assert_allclose(found.W, np.concatenate(alone), atol=1e-9)
 
+    def test_either_gap_takes_the_same_steps_once_gradients_have_unit_length(self) -> None:
+        starts = RNG.normal(size=(3, 1, 4))
+        ends = [
+            climb(
+                ff.linear_problem(**problem(self.split, "squared_hinge", gap=gap)),
+                ff.PaperPDO(gradients="normalised", T=20), [0.1], starts,
+            ).W
+            for gap in ("absolute", "squared")
+        ]  # fmt: skip
+        np.testing.assert_allclose(*ends, atol=1e-9)
+
     def test_preferences_go_with_their_starts(self) -> None:
         linear = ff.linear_problem(**problem(self.split, "logistic"))
         starts, pi = RNG.normal(size=(2, 1, linear.d)), np.array([[1.0, 2.0], [1.0, 50.0]])
