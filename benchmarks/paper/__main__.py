@@ -52,6 +52,7 @@ def main() -> None:
         store = Store(results / experiment.file)
         named = given.only is None or experiment.name in given.only
         if named and not given.draw and experiment.appendix is given.appendix:
+            store.prune(tasks)
             run_all(tasks, store, given.jobs, lambda words, name=experiment.name: _say(begun, name, words))
         found = experiment.known(results, given.quick)
         if found is not None:

@@ -101,8 +101,18 @@ class Store:
     def put(self, key: str, task: Task, result: dict[str, Any], seconds: float) -> None:
         """Keep a result, rounded to seven digits."""
         self.kept[key] = {"mark": task.mark, "seconds": round(seconds, 2), "result": rounded(result)}
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         self.made = f"commit {report.commit()}, {datetime.now(UTC):%Y-%m-%d}, {report.machine()}"
+        self._write()
+
+    def prune(self, tasks: dict[str, Task]) -> None:
+        """Drop results that are of none of these tasks."""
+        known = {key: kept for key, kept in self.kept.items() if key in tasks and self.has(key, tasks[key])}
+        if len(known) < len(self.kept):
+            self.kept = known
+            self._write()
+
+    def _write(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         whole = {"made": self.made, "tasks": self.kept}
         self.path.write_text(json.dumps(whole, separators=(",", ":")) + "\n")
 

@@ -103,6 +103,13 @@ class TestStore:
         assert Store(tmp_path / "a.json").made == store.made
         assert "commit " in store.made
 
+    def test_results_of_other_tasks_are_dropped(self, tmp_path: Path) -> None:
+        store, old, new = Store(tmp_path / "a.json"), Task(double, {"x": 1}), Task(double, {"x": 2})
+        for key, task in (("a", old), ("b", old), ("c", old)):
+            store.put(key, task, {"twice": 2}, 0.1)
+        store.prune({"a": old, "b": new})
+        assert list(Store(tmp_path / "a.json").kept) == ["a"]
+
     def test_numbers_are_rounded(self) -> None:
         assert rounded({"a": [1 / 3, np.float64(2 / 3)], "b": (1,)}) == {"a": [0.3333333, 0.6666667], "b": [1]}
 
