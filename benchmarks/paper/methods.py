@@ -35,7 +35,7 @@ class Budget:
     grid: int = 100
     points: int = 20
     steps: int = 5000
-    rounds: int = 20
+    rounds: int = 50
 
 
 Method = Callable[[Split, str, int, Budget], Candidates]
