@@ -77,6 +77,10 @@ def trace(
     encoding: Encoding = None,
     decimal: Decimal = None,
     weight: Weight = None,
+    person: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Who a row is of: rows of one person stay in one part of the split."),
+    ] = None,
     use_sensitive: Annotated[
         bool, typer.Option("--use-sensitive", help="Use the group columns as features; every output says so.")
     ] = False,

@@ -46,6 +46,7 @@ class Part:
     groups: Any
     weight: Any
     drawn: Callable[[], Part] | None = None
+    person: NDArray[np.intp] | None = None
 
     @property
     def n(self) -> int:
@@ -80,6 +81,7 @@ class Prepared:
     groups: Mapping[str, Codes] | GroupProbabilities
     weight: Array | None
     rows: Table | ParquetBlocks
+    person: NDArray[np.intp] | None = None
 
     def __post_init__(self) -> None:
         """Refuse a part of a few people, whose figures would be facts about them."""
@@ -129,12 +131,13 @@ class Prepared:
             some: Any = groups.take(rows)
         else:
             some = {name: codes.take(rows) for name, codes in groups.items()}
-        return Part(X, self.labels.take(rows), some, None if self.weight is None else self.weight[rows])
+        weight = None if self.weight is None else self.weight[rows]
+        return Part(X, self.labels.take(rows), some, weight, person=None if self.person is None else self.person[rows])
 
 
 def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepared:
     """Bad columns are refused before anything is trained."""
-    split = parse_split(settings.split)
+    split = parse_split(settings.split, settings.person)
     _check_columns(source, settings, split)
     with progress_bar(progress, "reading", 2 * source.size) as bar:
         schema = infer(
@@ -161,7 +164,7 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
     labels, groups = people.labels, {} if isinstance(people.groups, GroupProbabilities) else people.groups
     place = np.full(schema.n, -1, dtype=np.int8)
     place[used] = codes = split.codes(table, atoms(labels, groups), settings.seed)
-    period = split.period(table, codes)
+    period, person = split.period(table, codes), split.people(table)
     del used
     train = np.flatnonzero(codes == 0)
     candidates = _candidates(schema, settings, split)
@@ -203,6 +206,7 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
         groups=people.groups,
         weight=people.weight,
         rows=rows,
+        person=person,
     )
 
 

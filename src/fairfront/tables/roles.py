@@ -6,7 +6,7 @@ Rows are split at random within atoms, by time, or by person.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -132,16 +132,22 @@ class Split:
 
     ``kind`` "random": rows at random, every atom in the same proportions. "by": all rows with one value of ``column``
     in one part. "time": rows before the first of ``limits`` train, rows from the second on test, rows between validate.
+    ``person`` is the column that says who rows are of, where people have several.
     """
 
     kind: Literal["random", "by", "time"]
     column: str = ""
     shares: tuple[float, float, float] = SHARES
     limits: tuple[str, ...] = ()
+    person: str = ""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return (self.column,) if self.column else ()
+        return tuple(dict.fromkeys(name for name in (self.column, self.person) if name))
+
+    def people(self, table: Table) -> Rows | None:
+        """Return who every row is of, as codes; None where every row is another person."""
+        return table.complete(self.person).distinct()[0] if self.person else None
 
     @property
     def times(self) -> tuple[str, ...]:
@@ -221,8 +227,24 @@ class Split:
         return np.searchsorted(limits, column.values, side="right").astype(np.int8)
 
 
-def parse_split(text: str) -> Split:
-    """Read ``60/20/20``, ``time:COLUMN:D1,D2``, ``by:COLUMN`` or ``by:COLUMN:60/20/20``."""
+def parse_split(text: str, person: str | None = None) -> Split:
+    """Read ``60/20/20``, ``time:COLUMN:D1,D2``, ``by:COLUMN`` or ``by:COLUMN:60/20/20``.
+
+    Rows of one ``person``, by the column of that name, stay together unless rows are split by time.
+    """
+    split = _parsed(text)
+    if person is None or split.kind == "random":
+        owner = split.column if person is None and split.kind == "by" else person or ""
+        return replace(split, kind="by" if owner else split.kind, column=owner or split.column, person=owner)
+    if split.kind == "by" and split.column != person:
+        raise InputError(
+            f"{spelled('split')} keeps rows of {split.column!r} together and {spelled('person')} is {person!r}, "
+            "expected one column for both; leave one of them out."
+        )
+    return replace(split, person=person)
+
+
+def _parsed(text: str) -> Split:
     kind, colon, rest = check_text(text, "split", "a text such as '60/20/20'").strip().partition(":")
     if not colon:
         return Split("random", shares=_shares(kind))
