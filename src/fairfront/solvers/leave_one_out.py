@@ -46,6 +46,7 @@ STATIONS = 5
 """About so many of the points where the same gaps bind take P and Q; what these do to rows is interpolated between."""
 ROUNDS, MOST, STILL = 2, 40, 1e-13
 """Times that a step is taken, most times where C makes it exact, and the share of the moves whose change ends it."""
+ALONE = 1e-9  # share of an average that is left without the only person in it, who are then taken to change no gap
 PER_ENTRY, THREAD = 0.1, 1e6  # nanoseconds per row and pair of weights, and those that are worth a thread
 
 
@@ -145,8 +146,7 @@ class At:
     def of(cls, rows: Algebra, W: Array, multipliers: Array, L: Array, G: Array) -> At:
         assert rows.signs is not None
         assert rows.means is not None
-        size = np.abs(multipliers)
-        binds = size > ACTIVE * size.max(initial=0.0)
+        binds = np.abs(multipliers) > ACTIVE * np.abs(multipliers).max(initial=0.0)
         S = rows.signs[:, binds]
         averages = np.flatnonzero(S.any(axis=1))
         S, means = S[averages], rows.means[averages]
@@ -194,16 +194,15 @@ class LeaveOneOut:
     @cached_property
     def members(self) -> Array:
         """Return the weight of every sorted row in every average, (e, n), and its share in the loss as the last."""
-        cells, averages = self.problem.layout.cells, self.problem.layout.averages
-        inside = np.ones((len(averages) + 1, cells.count)) / cells.weight.sum()
-        for each, average in zip(inside, averages, strict=False):
-            each[:] = np.isin(np.arange(cells.count), average.cells)
+        cells, every = self.problem.layout.cells, np.arange(self.problem.layout.cells.count)
+        averages = [np.isin(every, average.cells) for average in self.problem.layout.averages]
+        inside = np.array([*averages, np.full(cells.count, 1.0 / cells.weight.sum())])
         if cells.shares is not None:
             return np.asarray(inside @ cells.shares)
         found = np.repeat(inside, np.diff(cells.offsets), axis=1)
         return found if cells.row_weight is None else found * cells.row_weight
 
-    @property
+    @cached_property
     def squared(self) -> bool:
         return isinstance(self.problem.loss, Squared)
 
@@ -211,9 +210,9 @@ class LeaveOneOut:
     def exact(self) -> bool:
         return self.squared and all(each.quantity.kind == "score" for each in self.problem.layout.averages)
 
-    def points(self, W: Array, multipliers: Array) -> list[At]:
+    def points(self, W: Array, x: Array) -> list[At]:
         point = self.problem.cells(W)
-        return [At.of(self.rows, *each) for each in zip(W, multipliers, point.L, point.D, strict=True)]
+        return [At.of(self.rows, *each) for each in zip(W, x, point.L, point.D, strict=True)]
 
     def scores(self, W: Array, multipliers: Array) -> tuple[Array, Ints, NDArray[np.bool_]]:
         """Return scores (N, K, n), in the order of the data, of rows by points W (N, K, d) without them.
@@ -225,8 +224,8 @@ class LeaveOneOut:
         places = stations(points, len(points) if self.squared else STATIONS)
         used = sorted({j for a, b, _ in places for j in (a, b)})
         taken = {j: Station.of(problem, points[j], not self.squared) for j in used}
-        people = None if self.person is None else self.person[cells.order]
-        blocks = people_blocks(people, cells.n, problem.piece.design.rows_per_chunk(problem.K * size))
+        people, some = None if self.person is None else self.person[cells.order], problem.K * size
+        blocks = people_blocks(people, cells.n, problem.piece.design.rows_per_chunk(some))
         found, clipped = np.empty((len(W), problem.K, cells.n)), np.zeros(len(W), dtype=np.intp)
         want = int(cells.n * size**2 * PER_ENTRY / THREAD)
         parts = in_threads(lambda block: self._left_out(block, points, places, taken), blocks, want)
@@ -256,12 +255,13 @@ class LeaveOneOut:
         layout = self.problem.layout
         averages = [layout.averages[a] for a in at.averages]
         used = {Quantity("loss"), *(each.quantity for each in averages)}
-        bound = {quantity: m for (quantity, _), (m, _) in zip(layout.quantities, self.problem.measures, strict=True)}
+        bound = dict(zip(dict(layout.quantities), (m for m, _ in self.problem.measures), strict=True))
         seen = {each: bound[each].value_slope(scores, target) for each in used}
         bend = {each: bound[each].curvature(scores, target) for each in used}
         inside = weight[at.averages]
         total = np.array([layout.cells.weight[each.cells].sum() for each in averages])
-        t = inside / block.spread(np.maximum(total[:, None] - block.total(inside), TINY))
+        left = block.spread(total[:, None] - block.total(inside))
+        t = np.divide(inside, left, out=np.zeros_like(inside), where=left > ALONE * total[:, None])
         v, own = bend[Quantity("loss")] * weight[-1], seen[Quantity("loss")][1] * weight[-1]
         for kappa, part, each in zip(at.kappa, t, averages, strict=True):
             v = v + kappa * part * bend[each.quantity]
@@ -270,13 +270,13 @@ class LeaveOneOut:
         solve, clipped = block.solver(moves.h, v, EXACT_CLIP if self.squared else CLIP)
         whole, s = block.total(t), np.zeros_like(scores)
         eta, y = np.zeros((at.S.shape[1], block.people)), np.zeros(whole.shape)
-        for left in reversed(range(MOST if self.exact else ROUNDS if len(t) else 1)):
+        for more in reversed(range(MOST if self.exact else ROUNDS if len(t) else 1)):
             before, kappas = s, at.kappa[:, None] + at.S @ eta
             r = own + np.einsum("en,ekn->kn", block.spread(kappas) * t, slope)
             dz = at.S.T @ block.total(t * (block.spread(at.M[:, None] + y) - value - (slope * s).sum(axis=1)))
             pulled = np.einsum("en,ekn->kn", block.spread(kappas * whole), moves.Pm)
             s = solve(r, -pulled - np.einsum("qn,qkn->kn", block.spread(dz), moves.Q))
-            if left == 0 or np.abs(s - before).max(initial=0.0) <= STILL * np.abs(s).max(initial=0.0):
+            if not more or np.abs(s - before).max(initial=0.0) <= STILL * np.abs(s).max(initial=0.0):
                 break
             felt = r + np.einsum("abn,bn->an", v, s)
             eta = block.total((moves.Q * felt).sum(axis=1)) - station.mq.T @ (kappas * whole) - station.R @ dz
