@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from ..solvers.base import Solved
 from ..solvers.hard_points import NARROWER
 from ..solvers.knots import MOST, knot_solver
 from ..solvers.leave_one_out import LeaveOneOut
-from ..solvers.refits import FOLDS, fold_scores
+from ..solvers.refits import FOLDS, dealt, fold_scores
 from ..validation import counted
 from ..validation.inputs import check_labels, check_weights, shape_of, weighted_rows
 from .judgement import HeldRows, encode_labels, is_test, resolve_attributes
@@ -108,8 +109,10 @@ class HeldOut:
             return "which needs the group of every row, found probabilities"
         if self.solver.overshoot > 0.0:
             return "which needs points with caps, found overshoot, which goes on past zero"
-        if np.diff(problem.layout.cells.offsets).min() < FOLDS:
-            return f"expected at least {FOLDS} rows of every group and label that are compared"
+        offsets = problem.layout.cells.offsets
+        fold = dealt(offsets, None if self.person is None else self.person[problem.layout.cells.order])
+        if min(len(np.unique(fold[start:stop])) for start, stop in pairwise(offsets)) < 2:
+            return "expected two people or more of every group and label that are compared"
         return ""
 
     def judged(self, front: Frontier, problem: LinearProblem, solved: list[Solved]) -> Frontier:
