@@ -15,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 import fairfront as ff
 from fairfront.measures import auc
 from fairfront.solvers.refits import FOLDS, dealt
+from tests.support.extras import optional
 
 N = 600
 
@@ -31,6 +32,15 @@ def traced(rows: tuple[Any, ...], **options: Any) -> ff.Frontier:
     X, y, group = rows
     known = {"favourable": "yes", "n_points": 5, "progress": False, **options}
     return ff.trace(X, y, sensitive_features=group, **known)
+
+
+def test_there_are_none_of_rows_that_lie_elsewhere(rows) -> None:
+    array = optional("dask.array")
+    X, y, group = (array.from_array(each, chunks=(100, *each.shape[1:])) for each in rows)
+    known = {"sensitive_features": group, "favourable": "yes", "n_points": 3, "progress": False}
+    assert not ff.trace(X, y, **known).evaluations
+    with pytest.raises(ff.InputError, match="needs all rows in memory, found Dask collections"):
+        ff.trace(X, y, **known, held_out=True)
 
 
 def test_the_plain_point_is_judged_as_by_leaving_out_every_row(rows) -> None:

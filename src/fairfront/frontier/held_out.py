@@ -32,7 +32,7 @@ from ..solvers.hard_points import NARROWER
 from ..solvers.knots import MOST, knot_solver
 from ..solvers.leave_one_out import LeaveOneOut
 from ..solvers.refits import FOLDS, dealt, fold_scores
-from ..validation import counted
+from ..validation import counted, is_dask
 from ..validation.inputs import check_labels, check_weights, shape_of, weighted_rows
 from .judgement import HeldRows, encode_labels, is_test, resolve_attributes
 
@@ -53,13 +53,14 @@ Judge = Callable[["Frontier", Sequence[Reading]], "Frontier"]
 class HeldOut:
     """Training rows to be judged: labels, groups and weights as they were given, and who each row is, as codes.
 
-    ``closed`` says that the closed form applies.
+    ``closed`` says that the closed form applies, ``asked`` that it is made whatever it costs.
     """
 
     rows: tuple[Any, Any, Any]
     person: Ints | None
     solver: Newton
     closed: bool
+    asked: bool
 
     @classmethod
     def of(
@@ -74,7 +75,7 @@ class HeldOut:
 
         ``rows`` are labels, groups and weights. What cannot be done is refused where it was asked for.
         """
-        far = not isinstance(problem.rows, Piece)
+        far = not isinstance(problem.rows, Piece) or any(map(is_dask, rows))  # small collections are brought to memory
         codes = None
         if person is not None and not far:
             n = shape_of(rows[0], "y")[0]
@@ -98,7 +99,7 @@ class HeldOut:
                 "solver='newton', or leave it out and evaluate on validation rows."
             )
         check_memory(8.0 * MOST * problem.K * n, f"held-out scores of {n} rows")
-        found = cls(rows, codes, solver, closed)
+        found = cls(rows, codes, solver, closed, bool(asked))
         if not closed and (why := found.no_folds(problem)):
             raise InputError(f"held_out=True refits folds of these rows, {why}; leave it out.")
         return found
@@ -117,6 +118,8 @@ class HeldOut:
 
     def judged(self, front: Frontier, problem: LinearProblem, solved: list[Solved]) -> Frontier:
         """Add the evaluation; ``solved`` are the frontier's points in its order."""
+        if not self.asked and len(solved) * problem.K * problem.rows.n > SCORES:  # as many points were asked for
+            return front
         return _judged(front, self.rows, *self._scores(front, problem, solved))
 
     def _scores(self, front: Frontier, problem: LinearProblem, solved: list[Solved]) -> tuple[Array, str]:
