@@ -248,6 +248,19 @@ def test_other_splits_losses_and_use_of_the_attribute(loans: Path, tmp_path: Pat
     assert "yes, as requested" in (tmp_path / "model" / "card.md").read_text()
 
 
+def test_people_are_kept_together_and_left_out_together(loans: Path, tmp_path: Path) -> None:
+    base = ("--target", "outcome", "--favourable", "repaid", "--groups", "sex", "--stability", 0, "--points", 3)
+    done = fairfront("trace", loans, *base, "--person", "applicant", "-o", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    run = ff.load(tmp_path / "run")
+    assert "applicant" not in run.manifest["features"]
+    assert list(run.frontier.evaluations) == ["held_out", "validation"]
+    assert run.frontier.evaluations["held_out"].made == "leave-one-out in closed form"
+    assert fairfront("show", tmp_path / "run", "--on", "held_out").returncode == 0
+    done = fairfront("trace", loans, *base, "--approval-rate", 0.4, "-o", tmp_path / "placed")
+    assert list(ff.load(tmp_path / "placed").frontier.evaluations) == ["validation"]
+
+
 BAD = {
     "no such file": (lambda p: p / "none.csv", TRACE, "none.csv"),
     "empty": (lambda p: _text(p, ""), TRACE, "empty"),

@@ -171,7 +171,7 @@ def evaluation_content(record: Evaluation) -> tuple[dict[str, Any], Arrays]:
         operating = {"rule": asdict(point.rule), "placed_on": point.placed_on, "side": point.side}
     content = {name: getattr(record, name) for name in PLAIN}
     listed = {name: list(getattr(record, name)) for name in ("columns", "signed", "proxies")}
-    return {**content, **listed, "groups": groups, "operating": operating}, arrays
+    return {**content, **listed, "groups": groups, "operating": operating, "made": record.made}, arrays
 
 
 def _stored_rates(kind: type[PerGroup]) -> list[str]:
@@ -203,6 +203,7 @@ def stored_evaluation(content: Mapping[str, Any], arrays: Arrays) -> Evaluation:
         operating=operating,
         labels=arrays.get("labels"),
         alike=arrays.get("alike"),
+        made=content.get("made", ""),
     )
 
 

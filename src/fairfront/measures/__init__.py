@@ -6,7 +6,7 @@ The files, from the ground up:
 - counts, rates: rows by model, group, label and decision, and the rates that follow
 - disclosure: which counts may be shared
 - intervals, calibration: how sure figures are, and how well probabilities fit
-- cutoffs, score_bins: scores cut into decisions, and counted where rows lie in parts
+- cutoffs: scores cut into decisions
 - evaluation, published, claims, paired: many models on one data set, exact and as shared; who changes sides
 - judged, lines, scores, table_columns, group_table, audit_record, requirements, audits: one model
 """

@@ -18,7 +18,7 @@ from ..records import Record
 from ..validation.inputs import check_weights
 
 if TYPE_CHECKING:
-    from .score_bins import ScoreBins
+    from ..frontier.dask_judgement import ScoreBins
 
 BLOCK = 1 << 20
 """Entries of models by rows that are copied at once."""

@@ -62,6 +62,8 @@ class Evaluation(Record):
         The shares of rows with each label; None for regression.
     alike : array of shape (N,) or None
         The share of rows that get each model's most frequent decision.
+    made : str
+        How scores of training rows were made without the row; empty where rows were not trained on.
     """
 
     name: str
@@ -77,6 +79,7 @@ class Evaluation(Record):
     operating: OperatingPoint | None = None
     labels: Array | None = None
     alike: Array | None = None
+    made: str = ""
 
     @property
     def weighted(self) -> bool:
