@@ -161,7 +161,8 @@ SHARES = """Share of GridSearch's points that the method dominates, and share of
 error and |DEO|:"""
 
 VOLUMES = """A share depends on how many points a method has. The hypervolume does not: the area that the points dominate in the box up to
-the error of the majority's answer and the plain model's training gap, as a share of the box (all models; more is better):"""
+the error of the majority's answer and the plain model's training gap (of at least .1), as a share of the box from the plain model's
+error on (all models; more is better, and a method with a smaller error may exceed 1):"""
 
 COSTS = """The splits that are drawn, in losses. *Loss excess* is (loss - Newton's loss at the point's own gap) / (loss range of the front), the
 median over non-dominated points: 0 is on Newton's curve, and about -1e-4 is the resolution of its straight pieces. For the
