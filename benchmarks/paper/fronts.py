@@ -31,6 +31,8 @@ PRINTED = {f"PB-PDO as printed, {words}": reading for reading, words in READINGS
 METHODS = (NEWTON, PBPDO, *PRINTED, GRID)
 ROUTES = {"all": "all models", "mapped": "the paper's mapping"}
 DRAWN = 150
+WIDE = 0.1
+"""Smallest gap that a box of hypervolumes ends at: a plain model with a small training gap leaves nothing to compare."""
 
 
 @dataclass(frozen=True)
@@ -173,11 +175,12 @@ def _against(mine: np.ndarray, grid: np.ndarray) -> dict[str, Any]:
 
 
 def _box(points: dict[str, np.ndarray], plain: np.ndarray, made: Split, rows: str) -> float | None:
-    """Return the hypervolume of a method's points in the box of training rows: majority's error, plain model's gap."""
+    """Return the hypervolume of a method's points as a share of a box: majority's error, plain model's gap or `WIDE`."""
     found = points[rows]
     figures = Figures(found[:, 0], found[:, 1], np.zeros(len(found)))
     majority = float(min(made.train.good.mean(), 1.0 - made.train.good.mean()))
-    share = judge.box_share(figures, np.ones(len(found), dtype=bool), majority, (float(plain[0]), float(plain[1])))
+    corner = (float(plain[0]), max(float(plain[1]), WIDE))
+    share = judge.box_share(figures, np.ones(len(found), dtype=bool), majority, corner)
     return share if np.isfinite(share) else None
 
 
