@@ -102,7 +102,12 @@ class Run:
 
     @property
     def shown(self) -> tuple[int, ...]:
-        """Return the ids of the options that were listed when the run was traced, and are whenever it is shown."""
+        """Return the ids of the options that are listed: with exact counts, those that differ by them."""
+        return shortlist(self.frontier) if self.exact else self.listed
+
+    @property
+    def listed(self) -> tuple[int, ...]:
+        """Return the ids that were listed when the run was traced, which records and cards name."""
         return tuple(self.manifest.get("shown", ())) or shortlist(self.frontier)
 
     @property
