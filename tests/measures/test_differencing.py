@@ -285,7 +285,8 @@ def test_a_figure_is_the_same_wherever_it_stands(name: str, outputs_of: Any) -> 
     for point in outputs.run.tested.values():
         everyone = [lines[-1] for lines in point["groups"].values()]
         for name in ("rows", "labelled_favourable", "selection", "error", "mse"):
-            assert len({str(line[name]) for line in everyone if name in line}) <= 1
+            known = [line[name] for line in everyone if name in line]
+            assert all(value == known[0] for value in known)
         for name in ("selection", "error", "mse"):
             for line in (line for line in everyone if name in line):
                 assert point["figures"][name]["value"][0] == pytest.approx(line[name][0], abs=1e-6, rel=1e-6)

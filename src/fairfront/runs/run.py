@@ -202,9 +202,8 @@ class Run:
         overwrite : whether to replace an evaluation of that name
         progress : bool or "auto"
         """
-        name = check_name(self, name, overwrite)
         reading: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "missing": missing}
-        return added(self, *judged_rows(self, data, name, progress=progress, **reading))
+        return added(self, *judged_rows(self, data, check_name(self, name, overwrite), progress=progress, **reading))
 
     def model(self, id: int) -> TableModel:
         """Return a model without a decision about it.
@@ -262,10 +261,9 @@ class Run:
         return write_folder(path, lambda folder: self._fill(folder, key), RUN, overwrite=overwrite)
 
     def _fill(self, folder: Path, key: Any) -> None:
-        front = own_frontier(self.frontier, self.external) if self.external else self.frontier
-        write_frontier(front, folder / FRONTIER)
-        encoding, arrays = self.encoder.to_content()
-        write_package(folder, ENCODER, KINDS[ENCODER], encoding, arrays, SCHEMA)
+        own = own_frontier(self.frontier, self.external) if self.external else self.frontier
+        write_frontier(own, folder / FRONTIER)
+        write_package(folder, ENCODER, KINDS[ENCODER], *self.encoder.to_content(), SCHEMA)
         sealed = {"validation": self.validated, "points": self.tested, "stability": self.stability}
         write_package(folder, TEST, KINDS[TEST], sealed, {}, SCHEMA)
         if self.details is not None:
@@ -291,8 +289,7 @@ def model_of(run: Run, id: int, decision: Decision | None) -> TableModel:
         "loss": front.facts.loss,
         "operating_point": operating_words(front.record(), front.facts),
     }
-    point = front.operating()
-    cutoff = None if point is None else float(point.cutoffs[place])
+    cutoff = None if (point := front.operating()) is None else float(point.cutoffs[place])
     if cutoff is not None:
         about["operating_point"] += f" The cut-off of this model is {cutoff:.4g}."
     linear = isinstance(front.models, LinearModels)
