@@ -117,12 +117,12 @@ def test_the_card_tells_what_a_reader_needs(chosen: Path) -> None:
     card = (chosen / "card.md").read_text()
     for words in (
         "# Model card",
-        "## Operating point",
+        "| Operating point |",
         "## Performance",
-        "## Groups of group",
+        "## Groups on test, and worst gaps",
         "## Data",
         "## Coefficients",
-        "## Who gains and who loses",
+        "| newly approved / declined |",
         "## Alternatives considered",
         "# Appendix",
         "## Calibration by group",

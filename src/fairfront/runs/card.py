@@ -61,7 +61,7 @@ def card_of(run: Run, decision: Decision) -> dict[str, Any]:
             "training_gap": {"unit": front.facts.unit, "value": float(front.gaps[place].max())},
         },
         "about": {name: decision.about.get(name) for name in ABOUT},
-        "decision": _decision(decision, run.manifest.get("shown_at") if run.manifest["keep"] == "all" else None),
+        "decision": _decision(decision),
         "operating_point": _operating(run, decision),
         "data": _data(run),
         "groups": _groups(run),
@@ -78,7 +78,7 @@ def card_of(run: Run, decision: Decision) -> dict[str, Any]:
     }
 
 
-def _decision(decision: Decision, listed_at: str | None) -> dict[str, Any]:
+def _decision(decision: Decision) -> dict[str, Any]:
     return {
         "at": decision.at,
         "by": decision.by,
@@ -87,7 +87,6 @@ def _decision(decision: Decision, listed_at: str | None) -> dict[str, Any]:
         "rule_words": decision.rule_words,
         "opened": decision.opened,
         "listed": [each["id"] for each in decision.candidates if each["shown"]],
-        "listed_at": listed_at,
         "alternatives": [dict(each) for each in decision.candidates],
         "footnotes": list(decision.footnotes),
         "notes": list(decision.notes),

@@ -88,7 +88,19 @@ def judged_points(
             for done, (one, audit) in enumerate(zip(found.values(), judged, strict=True), start=1):
                 one |= _of_audit(audit.to_dict(small=small))
                 bar.update(done, f"{done} of {len(found)} points")
+        for one in found.values():
+            _as_audited(one, found[str(int(front.ids[plain]))])
     return found
+
+
+def _as_audited(one: dict[str, Any], plain: Mapping[str, Any]) -> None:
+    """Take figures of all rows as the audit's tables have them: rounded counts of weighted rows differ a little."""
+    line, other = (next(iter(each["groups"].values()))[-1] for each in (one, plain))
+    for key in (key for key in ("error", "selection", "mse") if key in one["figures"] and key in line):
+        middle, *ends = one["figures"][key]["difference"]
+        value = line[key][0] - other[key][0]
+        moved = [value, *(None if end is None else end - middle + value for end in ends)]
+        one["figures"][key] = {"value": line[key], "difference": rounded(np.array(moved, dtype=np.float64))}
 
 
 def _own(paired: PairedRows, figure: str) -> Change:
