@@ -7,6 +7,7 @@
 # make fuzz         draws new examples for the property tests, and tries faults on purpose (HOSTILE=--full: for hours)
 # make bench        runs the benchmarks with the peers (results go to benchmarks/results, pages to docs/benchmarks)
 # make paper        regenerates the paper's experiments (tables and figures go to docs/paper/)
+# make paper-appendix  the same for the choices that the paper leaves open, all eight combinations
 
 PYTHON ?= python3
 VENV := .venv
@@ -22,7 +23,7 @@ BARE := env -u OMP_NUM_THREADS -u OPENBLAS_NUM_THREADS -u MKL_NUM_THREADS -u FAI
 COMPUTES := core/test_threads.py problems/test_linear_problem.py frontier/test_tracing.py \
   $(foreach each,newton newton_edges pdo pb_pdo minimize checkpoints_kills,solvers/test_$(each).py)
 
-.PHONY: demo test lint types unit bare test-quick test-lowest test-bare coverage fuzz properties hostile bench paper clean
+.PHONY: demo test lint types unit bare test-quick test-lowest test-bare coverage fuzz properties hostile bench paper paper-appendix clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/fairfront demo --overwrite
@@ -68,6 +69,9 @@ bench: $(VENV)/bench.stamp
 
 paper: $(VENV)/test.stamp
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.paper
+
+paper-appendix: $(VENV)/test.stamp
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.paper --appendix
 
 $(VENV)/python.stamp:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

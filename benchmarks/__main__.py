@@ -16,6 +16,7 @@ BENCHMARKS = {
     "torch_steps": "speed.torch_steps:sections",
     "engine": "speed.engine:sections",
     "newton": "speed.newton:sections",
+    "held_out": "speed.held_out:sections",
     "threads": "speed.threads:sections",
     "audit": "speed.audit:sections",
     "files": "speed.files:sections",

@@ -1,4 +1,4 @@
-"""Regenerate the paper's experiments: python -m benchmarks.paper [--quick] [--only NAME] [--draw] [--jobs N]."""
+"""Regenerate the paper's experiments: python -m benchmarks.paper [--quick] [--only NAME] [--appendix] [--draw] [--jobs N]."""
 
 from __future__ import annotations
 
@@ -6,12 +6,30 @@ import argparse
 import time
 
 from .. import report
-from . import ablations, bars, convergence, example, frontiers, geometry, named_methods, race, splits, summary, table1
-from .experiment import Experiment, Store, run_all, write_index, write_page
+from . import (
+    ablations,
+    appendix,
+    bars,
+    convergence,
+    counts,
+    example,
+    extraction,
+    frontiers,
+    geometry,
+    named_methods,
+    race,
+    splits,
+    summary,
+    table1,
+)
+from .experiment import Experiment, Made, Store, run_all, write_index, write_page
 
 EXPERIMENTS: tuple[Experiment, ...] = tuple(
     part.EXPERIMENT
-    for part in (bars, race, table1, splits, frontiers, example, convergence, named_methods, geometry, ablations)
+    for part in (
+        *(extraction, bars, race, table1, splits, frontiers, example, convergence, named_methods, geometry),
+        *(ablations, counts, appendix),
+    )
 )
 
 
@@ -20,6 +38,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.paper", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a small version, in build/paper-quick")
     parser.add_argument("--only", choices=[e.name for e in EXPERIMENTS], action="append", help="one experiment")
+    parser.add_argument("--appendix", action="store_true", help="run the appendix instead of the main text")
     parser.add_argument("--draw", action="store_true", help="redraw pages from kept results, run nothing")
     parser.add_argument("--jobs", type=int, default=2, help="processes, one BLAS thread each (default 2)")
     return parser.parse_args()
@@ -33,13 +52,16 @@ def main() -> None:
     begun, made = time.perf_counter(), []
     for experiment in EXPERIMENTS:
         tasks = experiment.tasks(given.quick)
-        store = Store(results / f"{experiment.name}.json")
-        if not given.draw and (given.only is None or experiment.name in given.only):
+        store = Store(results / experiment.file)
+        named = given.only is None or experiment.name in given.only
+        if named and not given.draw and experiment.appendix is given.appendix:
+            store.prune(tasks)
             run_all(tasks, store, given.jobs, lambda words, name=experiment.name: _say(begun, name, words))
-        found = store.results(tasks)
-        if len(found) == len(tasks):
-            write_page(experiment, experiment.page(found, pages), store.seconds(tasks), store.made, pages)
-            made.append((experiment, store.seconds(tasks), len(tasks)))
+        found = experiment.known(results, given.quick)
+        if found is not None:
+            seconds = store.seconds(tasks)
+            write_page(experiment, experiment.page(found, pages), seconds, store.made, pages)
+            made.append(Made(experiment, seconds, len(tasks), experiment.claims(found)))
     write_index(made, pages)
     summary.append(pages)
 

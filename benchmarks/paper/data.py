@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -63,6 +63,13 @@ def parts(spec: Spec, seed: int) -> Split:
     codes = np.array([levels.index(value) for value in data.columns[spec.attribute]])
     whole = Rows(X, (data.y == data.favourable).astype(int), codes)
     return Split(*(whole.take(part) for part in (train[cut:], train[:cut], test)), levels=levels)
+
+
+def joined(made: Split) -> Split:
+    """Return the split with fit and validation rows together as the training rows."""
+    both = (made.train, made.validation)
+    fit = Rows(*(np.concatenate([getattr(rows, name) for rows in both]) for name in ("X", "y", "groups")))
+    return replace(made, train=fit)
 
 
 def _levels(data: Dataset, attribute: str) -> tuple[str, ...]:

@@ -16,12 +16,16 @@ import fairfront as ff
 
 from ..cases import Split
 from ..peers.base import Candidates, frontier_weights, linear_candidates
+from .choices import FERM, GRID, KINDS, NORMAL, Choice
 from .comparators import ferm
+from .ladder import climb, smoothness
 
 C = 0.1
 """Strength of all learners in scikit-learn's sense; the ridge is 1 / (C n)."""
-STEPS, STARTS = (0.1, 0.5), (0.1, 1.0, 3.0)
-"""Printed algorithms: step sizes, and lengths of random starts, all tried and chosen among on validation."""
+STEPS, STARTS = (0.05, 0.25, 1.0, 2.0), (0.1, 1.0, 3.0)
+"""Printed algorithms: step sizes in units of 1 / L, and lengths of random starts, all tried and chosen among on validation."""
+OWN = STEPS.index(1.0) * len(STARTS) + STARTS.index(1.0)
+"""The run of Algorithm 1 that is shown where nothing is chosen: step 1 / L from a start of length 1."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +34,8 @@ class Budget:
 
     grid: int = 100
     points: int = 20
-    steps: int = 400
-    rounds: int = 20
+    steps: int = 5000
+    rounds: int = 50
 
 
 Method = Callable[[Split, str, int, Budget], Candidates]
@@ -41,6 +45,8 @@ def learner(loss: str, strength: float = C) -> Any:
     """Return scikit-learn's plain learner of a loss."""
     if loss == "hinge":
         return LinearSVC(loss="hinge", C=strength, max_iter=20_000, random_state=0)
+    if loss == "squared_hinge":
+        return LinearSVC(loss="squared_hinge", dual=False, C=strength)
     return LogisticRegression(C=strength, solver="newton-cholesky")
 
 
@@ -98,20 +104,18 @@ def problem(parts: Split, loss: str, **options: Any) -> dict[str, Any]:
     return {"X": fit.X, "y": fit.y, "loss": loss, "ridge": 1.0 / (C * len(fit.y)), **common, **options}
 
 
-def printed_pdo(gradients: Any) -> Method:
-    """Return Algorithm 1 as printed, in one reading, from random starts of several lengths."""
+def printed_pdo(gap: Any, gradients: Any) -> Method:
+    """Return Algorithm 1 as printed, in one reading, from random starts of several lengths at several steps."""
 
-    def run(parts: Split, loss: str, seed: int, budget: Budget) -> Candidates:
-        linear = ff.linear_problem(**problem(parts, loss))
+    def fit(parts: Split, loss: str, seed: int, budget: Budget) -> Candidates:
+        linear = ff.linear_problem(**problem(parts, loss, gap=gap))
         rng, d = np.random.default_rng(seed), linear.d
         starts = np.concatenate([rng.normal(scale=s / np.sqrt(d), size=(1, 1, d)) for s in STARTS])
-        found = [
-            ff.solve(linear, ff.PaperPDO(gradients=gradients, eta=eta, T=budget.steps), start=starts).W[:, 0]
-            for eta in STEPS
-        ]
-        return linear_candidates(np.concatenate(found))
+        etas = np.array(STEPS) / smoothness(parts.train.X, loss)
+        ended = climb(linear, ff.PaperPDO(gradients=gradients, T=budget.steps), etas, starts)
+        return linear_candidates(ended.W[:, 0])
 
-    return run
+    return fit
 
 
 def traced(solver: Any, **options: Any) -> Method:
@@ -125,18 +129,20 @@ def traced(solver: Any, **options: Any) -> Method:
     return run
 
 
+PDOS: dict[str, Method] = {
+    Choice("", gap, gradients).method: printed_pdo("squared" if gap == "either" else gap, gradients)
+    for gap, gradients in KINDS
+}
 METHODS: dict[str, Method] = {
-    "Normal": normal,
-    "FERM (linear)": linear_ferm,
-    "Minimax reduction: GridSearch": grid_search,
+    NORMAL: normal,
+    FERM: linear_ferm,
+    GRID: grid_search,
     "Minimax reduction: ExponentiatedGradient": exponentiated_gradient,
-    "PDO as printed, raw gradients": printed_pdo("raw"),
-    "PDO as printed, normalised gradients": printed_pdo("normalised"),
+    **PDOS,
     "PB-PDO (fairfront)": traced("pb_pdo"),
     "Newton (fairfront)": traced(ff.Newton(overshoot=0.5)),
     "Newton, rate surrogate (fairfront)": traced("newton", surrogate="rate"),
 }
-PAIRS_ONLY = tuple(name for name in METHODS if "FERM" in name or "reduction" in name)
 
 
 def candidates(name: str, parts: Split, loss: str, seed: int, budget: Budget) -> Candidates:

@@ -13,7 +13,7 @@ from ..cases import Split
 from ..judge import Figures
 from ..peers.base import Candidates
 from .data import Spec, parts
-from .methods import Budget, candidates
+from .methods import OWN, PDOS, Budget, candidates
 
 CAPS = (0.02, 0.05)
 LEAST = 30
@@ -45,9 +45,10 @@ def trial(spec: dict[str, str], seed: int, loss: str, methods: list[str], budget
         found = candidates(name, made, loss, seed, Budget(**budget))
         seconds = time.process_time() - begun
         plain = found if plain is None else plain
-        judged[name] = {"seconds": seconds, **_judge(found, plain, made, counted)}
+        judged[name] = {"seconds": seconds, **_judge(found, plain, made, counted, OWN if name in PDOS else 0)}
     return {
         "spec": spec,
+        "loss": loss,
         "budget": asdict(Budget(**budget)),
         "levels": list(made.levels),
         "large": counted.tolist(),
@@ -58,7 +59,7 @@ def trial(spec: dict[str, str], seed: int, loss: str, methods: list[str], budget
     }
 
 
-def _judge(found: Candidates, plain: Candidates, made: Split, counted: np.ndarray) -> dict[str, Any]:
+def _judge(found: Candidates, plain: Candidates, made: Split, counted: np.ndarray, own: int) -> dict[str, Any]:
     groups, parts_ = len(made.levels), (made.validation, made.test)
     held, judged = (judge.rates(found.approve(part.X, part.groups), part, groups) for part in parts_)
     floors = [float(judge.figures(plain.approve(part.X, part.groups), part).error[0]) for part in parts_]
@@ -66,9 +67,12 @@ def _judge(found: Candidates, plain: Candidates, made: Split, counted: np.ndarra
     on_test = Figures(1.0 - judged[:, 0, -1], judge.deo(judged), judged[:, 1, -1])
     chosen, lucky = least_gap(on_held, floors[0]), least_gap(on_test, floors[1])
     capped = {f"{cap:g}": judge.chosen(on_held, cap) for cap in CAPS}
+    fit = judge.rates(found.approve(made.train.X, made.train.groups), made.train, groups)
     return {
         "candidates": len(held),
         "chosen": judged[chosen].tolist(),
+        "train": fit[chosen].tolist(),
+        "own": {"test": judged[own].tolist(), "train": fit[own].tolist(), "deo": float(on_test.gap[own])},
         "deo": float(on_test.gap[chosen]),
         "deo_large": float(judge.deo(judged, counted)[chosen]),
         "validation_deo": float(on_held.gap[chosen]),
@@ -78,3 +82,15 @@ def _judge(found: Candidates, plain: Candidates, made: Split, counted: np.ndarra
             for cap, place in capped.items()
         },
     }
+
+
+def gather(results: dict[str, Any], spec: Spec, loss: str, source: str = "") -> list[dict[str, Any]]:
+    """Return the trials of one setting and loss in the order of their splits, maybe those of another experiment."""
+    mine = [found for key, found in results.items() if key.rpartition(": ")[0] == source]
+    return [found for found in mine if found["spec"] == asdict(spec) and found["loss"] == loss]
+
+
+def spread(values: list[float], sign: str = "") -> str:
+    """Return mean and standard deviation over splits."""
+    many = f" ± {np.std(values, ddof=1):.4f}" if len(values) > 1 else ""
+    return f"{np.mean(values):{sign}.4f}{many}"

@@ -158,7 +158,8 @@ def gender() -> Section:
         f"opportunity, logistic. Ten preferences pi_2 / pi_1 from 5 to 20 000, {int(reachable.sum())} reachable. "
         "Imbalance is the difference between pi_1 h_1 and pi_2 h_2; loss excess is (loss - SLSQP's optimum at the "
         f"point's own gap) / (loss range of the front). The printed algorithm had {T} steps and the best of five step "
-        "sizes."
+        "sizes, as many passes over the data as the default may take; what longer runs pass and where they end is in "
+        "[the paper's Figure 6](../paper/extraction.md)."
     )
     head = [
         "algorithm",

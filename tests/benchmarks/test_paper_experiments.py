@@ -11,14 +11,18 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed: nothing can be drawn")
 
+import fairfront as ff
 from benchmarks import judge
-from benchmarks.cases import Rows, folder
-from benchmarks.paper import bumps, convergence, example, frontiers, table1
+from benchmarks.cases import Rows, Split, folder
+from benchmarks.paper import bumps, convergence, counts, example, table1
 from benchmarks.paper.__main__ import EXPERIMENTS
+from benchmarks.paper.charts import stairs
 from benchmarks.paper.data import Spec, parts
 from benchmarks.paper.experiment import Experiment, Store, Task, rounded, run_all
-from benchmarks.paper.frontiers import thinned
-from benchmarks.paper.methods import METHODS, weights_or_constant
+from benchmarks.paper.extraction import thinned
+from benchmarks.paper.fronts import dominated, error_deo
+from benchmarks.paper.ladder import climb, smoothness
+from benchmarks.paper.methods import METHODS, PDOS, problem, weights_or_constant
 from benchmarks.paper.named_tasks import hole
 from benchmarks.paper.trial import least_gap
 from benchmarks.peers.base import linear_candidates
@@ -99,6 +103,13 @@ class TestStore:
         assert Store(tmp_path / "a.json").made == store.made
         assert "commit " in store.made
 
+    def test_results_of_other_tasks_are_dropped(self, tmp_path: Path) -> None:
+        store, old, new = Store(tmp_path / "a.json"), Task(double, {"x": 1}), Task(double, {"x": 2})
+        for key, task in (("a", old), ("b", old), ("c", old)):
+            store.put(key, task, {"twice": 2}, 0.1)
+        store.prune({"a": old, "b": new})
+        assert list(Store(tmp_path / "a.json").kept) == ["a"]
+
     def test_numbers_are_rounded(self) -> None:
         assert rounded({"a": [1 / 3, np.float64(2 / 3)], "b": (1,)}) == {"a": [0.3333333, 0.6666667], "b": [1]}
 
@@ -111,7 +122,7 @@ def test_tasks_can_be_kept_and_the_quick_ones_are_other_tasks(experiment: Experi
     marks = [task.mark for task in (*quick.values(), *full.values())]
     assert json.loads(marks[0])
     assert len({task.mark for task in full.values()}) == len(full)
-    if experiment is not convergence.EXPERIMENT:
+    if experiment not in (convergence.EXPERIMENT, counts.EXPERIMENT):
         assert not set(marks[: len(quick)]) & {task.mark for task in full.values()}
 
 
@@ -158,9 +169,9 @@ def test_inner_level_falls_at_its_rate() -> None:
 
 def test_dominated_counts_points_that_are_no_better_anywhere() -> None:
     theirs, ours = np.array([[1.0, 1.0], [0.0, 2.0], [3.0, 0.0]]), np.array([[0.5, 1.0], [0.0, 2.0]])
-    assert frontiers.dominated(theirs, ours) == pytest.approx(1 / 3)
-    assert frontiers.dominated(ours, theirs) == 0.0
-    assert np.isnan(frontiers.dominated(np.empty((0, 2)), ours))
+    assert dominated(theirs, ours) == pytest.approx(1 / 3)
+    assert dominated(ours, theirs) == 0.0
+    assert np.isnan(dominated(np.empty((0, 2)), ours))
 
 
 def test_hole_and_thinning() -> None:
@@ -196,4 +207,60 @@ class TestData:
 
 def test_every_method_is_a_row_of_the_table() -> None:
     tasks = table1.EXPERIMENT.tasks(False)
-    assert {tuple(task.arguments["methods"]) for task in tasks.values()} == {tuple(METHODS)}
+    assert {tuple(task.arguments["methods"]) for task in tasks.values()} == {table1.ROWS}
+    assert set(METHODS) - set(table1.ROWS) == set(PDOS) - {table1.NEAREST.method}
+    assert table1.ROWS[0] == "Normal"
+
+
+class TestLadder:
+    rows = Rows(RNG.normal(size=(200, 3)), (RNG.random(200) < 0.4).astype(int), RNG.integers(0, 2, 200))
+    split = Split(rows, rows, rows, levels=("a", "b"))
+
+    @pytest.mark.parametrize("gradients", ["raw", "normalised"])
+    @pytest.mark.parametrize("gap", ["absolute", "squared"])
+    def test_runs_are_those_of_the_printed_algorithm_at_each_step(self, gradients: Any, gap: str) -> None:
+        linear = ff.linear_problem(**problem(self.split, "squared_hinge", gap=gap))
+        starts = RNG.normal(size=(3, 1, linear.d))
+        found = climb(linear, ff.PaperPDO(gradients=gradients, T=20), [0.02, 0.1], starts)
+        alone = [
+            ff.solve(linear, ff.PaperPDO(gradients=gradients, T=20, eta=eta), start=starts).W for eta in (0.02, 0.1)
+        ]
+        np.testing.assert_allclose(found.W, np.concatenate(alone), atol=1e-9)
+
+    def test_either_gap_takes_the_same_steps_once_gradients_have_unit_length(self) -> None:
+        starts = RNG.normal(size=(3, 1, 4))
+        ends = [
+            climb(
+                ff.linear_problem(**problem(self.split, "squared_hinge", gap=gap)),
+                ff.PaperPDO(gradients="normalised", T=20), [0.1], starts,
+            ).W
+            for gap in ("absolute", "squared")
+        ]  # fmt: skip
+        np.testing.assert_allclose(*ends, atol=1e-9)
+
+    def test_preferences_go_with_their_starts(self) -> None:
+        linear = ff.linear_problem(**problem(self.split, "logistic"))
+        starts, pi = RNG.normal(size=(2, 1, linear.d)), np.array([[1.0, 2.0], [1.0, 50.0]])
+        found = climb(linear, ff.PaperPBPDO(T=20), [0.1, 0.5], starts, pi)
+        alone = [ff.solve(linear, ff.PaperPBPDO(T=20, eta=eta), preferences=pi, start=starts).W for eta in (0.1, 0.5)]
+        np.testing.assert_allclose(found.W, np.concatenate(alone), atol=1e-9)
+
+    @pytest.mark.parametrize(("loss", "ridgeless"), [("logistic", 0.25), ("squared_hinge", 2.0)])
+    def test_smoothness_bounds_the_curvature(self, loss: str, ridgeless: float) -> None:
+        linear = ff.linear_problem(**problem(self.split, loss, ridge=0.0))
+        H = linear.hessian(np.zeros((1, linear.d)), linear.algebra.p)
+        largest = float(np.linalg.eigvalsh(H)[-1])
+        assert largest <= smoothness(self.rows.X, loss) * (1 + 1e-9)
+        assert largest == pytest.approx(smoothness(self.rows.X, loss))  # all margins are 0: the bound is met
+
+
+def test_errors_and_gaps_by_counts_are_those_of_the_judge() -> None:
+    rows = Rows(RNG.normal(size=(300, 3)), (RNG.random(300) < 0.4).astype(int), RNG.integers(0, 2, 300))
+    W = RNG.normal(size=(7, 4))
+    expected = judge.figures(linear_candidates(W).approve(rows.X, rows.groups), rows)
+    np.testing.assert_allclose(error_deo(W, rows, chunk=3), np.column_stack([expected.error, expected.gap]))
+
+
+def test_stairs_go_down_through_the_points_that_nothing_dominates() -> None:
+    corners = stairs(np.array([[3.0, 0.0], [1.0, 2.0], [2.0, 2.5], [2.0, 1.0]]))
+    np.testing.assert_array_equal(corners, [[1, 2], [2, 2], [2, 1], [3, 1], [3, 0]])

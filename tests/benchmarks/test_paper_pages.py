@@ -15,8 +15,10 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed: nothing c
 
 from benchmarks.paper import (
     ablations,
+    appendix,
     bars,
     convergence,
+    extraction,
     frontiers,
     geometry,
     named_methods,
@@ -26,14 +28,15 @@ from benchmarks.paper import (
     table1,
 )
 from benchmarks.paper.__main__ import EXPERIMENTS
+from benchmarks.paper.choices import NEAREST, PRINTED, WORST
 from benchmarks.paper.data import Spec
-from benchmarks.paper.experiment import Experiment, Store, rounded, write_index, write_page
-from benchmarks.paper.trial import CAPS
+from benchmarks.paper.experiment import Claim, Experiment, Made, Store, rounded, write_index, write_page
+from benchmarks.paper.trial import CAPS, gather
 from benchmarks.report import RESULTS
 from tests.support.places import ROOT
 
 
-def made_up(spec: Spec, levels: list[str], methods: tuple[str, ...], seed: int) -> dict[str, Any]:
+def made_up(spec: Spec, loss: str, levels: list[str], methods: tuple[str, ...], seed: int) -> dict[str, Any]:
     """Return what a trial returns, with random figures."""
     rng, g = np.random.default_rng(seed), len(levels)
     judged = {}
@@ -44,6 +47,8 @@ def made_up(spec: Spec, levels: list[str], methods: tuple[str, ...], seed: int) 
             "seconds": 1.0,
             "candidates": 3,
             "chosen": chosen.tolist(),
+            "train": chosen.tolist(),
+            "own": {"test": chosen.tolist(), "train": chosen.tolist(), "deo": 0.0},
             "deo": float(chosen[1, 0] - chosen[1, 1]),
             "deo_large": 0.1,
             "validation_deo": 0.0,
@@ -52,6 +57,7 @@ def made_up(spec: Spec, levels: list[str], methods: tuple[str, ...], seed: int) 
         }
     return {
         "spec": asdict(spec),
+        "loss": loss,
         "levels": levels,
         "rows": [100, 50, 40],
         "positives": [30] * g,
@@ -62,35 +68,62 @@ def made_up(spec: Spec, levels: list[str], methods: tuple[str, ...], seed: int) 
 
 
 def results_of(experiment: Experiment) -> dict[str, Any]:
-    """Return made-up results of all full tasks of an experiment whose tasks are trials."""
+    """Return made-up results of all full tasks of an experiment whose tasks are trials, and of the one beside it."""
     found = {}
     for key, task in experiment.tasks(False).items():
-        spec = Spec(**task.arguments["spec"])
+        spec, loss = Spec(**task.arguments["spec"]), task.arguments["loss"]
         levels = list("abcde") if spec.attribute == "race" and spec.data == "adult" else ["a", "b"]
-        found[key] = made_up(spec, levels, tuple(task.arguments["methods"]), task.arguments["seed"])
-    return found
+        found[key] = made_up(spec, loss, levels, tuple(task.arguments["methods"]), task.arguments["seed"])
+    if experiment.beside is None:
+        return found
+    return found | {f"{experiment.beside.name}: {k}": v for k, v in results_of(experiment.beside).items()}
 
 
-@pytest.mark.parametrize("part", [bars, race, table1, splits], ids=lambda p: p.EXPERIMENT.name)
-def test_pages_of_trials_are_drawn(part: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bars, "PANELS", {"two-year": (("adult", "sex"),)})
-    for module in (bars, race):
-        monkeypatch.setattr(module, "ENCODINGS", {"paper": "the paper's encoding"})
+@pytest.mark.parametrize("part", [bars, race, table1, splits, appendix], ids=lambda p: p.EXPERIMENT.name)
+def test_pages_of_trials_are_drawn(part: Any, tmp_path: Path) -> None:
     results = results_of(part.EXPERIMENT)
     body = part.EXPERIMENT.page(results, tmp_path)
     write_page(part.EXPERIMENT, body, 60.0, "a machine", tmp_path)
     text = (tmp_path / f"{part.EXPERIMENT.name}.md").read_text()
     assert "| Newton (fairfront) |" in text
     check_page(tmp_path / f"{part.EXPERIMENT.name}.md")
+    for claim in part.EXPERIMENT.claims(results):
+        assert all(asdict(claim).values())
 
 
 def test_table_has_the_mean_of_its_splits(tmp_path: Path) -> None:
     results = results_of(table1.EXPERIMENT)
-    trials = bars.gather(results, "adult", "sex", "paper")
+    trials = gather(results, Spec("adult", "sex"), NEAREST.loss)
+    assert len(trials) == len([key for key in table1.EXPERIMENT.tasks(False) if key.startswith("adult sex ")])
     mean = np.mean([t["methods"]["Normal"]["chosen"][0][-1] for t in trials])
     body = table1.EXPERIMENT.page(results, tmp_path)
     line = next(line for line in body.splitlines() if line.startswith("| Normal | .8123 / .2615 |"))
     assert f"{mean:.4f} ±" in line
+    far = gather(results, Spec("adult", "sex"), WORST.loss, "choices")
+    worst = np.mean([t["methods"][WORST.method]["chosen"][0][-1] for t in far])
+    line = next(line for line in body.splitlines() if line.startswith("| Adult (gender) | PDO |"))
+    assert line.split("|")[5].strip().startswith(f"{worst:.4f} ±")
+
+
+def test_distance_is_the_mean_over_all_printed_cells() -> None:
+    results = results_of(appendix.EXPERIMENT)
+    ways = []
+    for setting, rows in PRINTED.items():
+        trials = gather(results, Spec(*setting), WORST.loss)
+        for row, (accuracy, deo, _) in rows.items():
+            made = [t["methods"][WORST.method if row == "PDO" else row] for t in trials]
+            ways.append(abs(np.mean([m["chosen"][0][-1] for m in made]) - accuracy))
+            ways.append(abs(np.mean([abs(m["deo"]) for m in made]) - deo))
+    assert len(ways) == 24
+    found = {choice: far for far, choice in appendix.ranked(results)}
+    assert found[WORST] == pytest.approx(np.mean(ways))
+
+
+def test_the_main_text_shows_the_nearest_combination_and_the_farthest() -> None:
+    known = appendix.EXPERIMENT.known(RESULTS / "paper", quick=False)
+    assert known is not None, "run: make paper-appendix"
+    order = [choice for _, choice in appendix.ranked(known)]
+    assert (order[0], order[-1]) == (NEAREST, WORST)
 
 
 def test_paired_intervals_are_those_of_the_judge() -> None:
@@ -106,17 +139,38 @@ def test_paired_intervals_are_those_of_the_judge() -> None:
     np.testing.assert_allclose([low, high], mean + wider * (np.array(between) - mean), atol=1e-12)
 
 
-def test_page_of_frontiers_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frontiers, "LOSSES", {"hinge": "linear SVM"})
-    monkeypatch.setattr(frontiers, "SETTINGS", (("adult", "sex"),))
+def test_page_of_frontiers_is_drawn(tmp_path: Path) -> None:
     points = [[0.1 * i, 0.5 - 0.1 * i] for i in range(5)]
-    cost = {"kept": 5, "models": 9, "seconds": 1.0, "eta": 0.1, "excess": None}
-    front = {"loss": points, "train": points, "test": points, **cost}
-    names = ("Newton (fairfront)", "PB-PDO (fairfront)", *frontiers.PRINTED, frontiers.GRID)
-    results = {key: {"fronts": dict.fromkeys(names, front)} for key in frontiers.EXPERIMENT.tasks(False)}
+    share = {"points": 5, "wins": 0.25, "loses": 0.5}
+    both = {"train": share, "test": share}
+    ends = {"on_line": 1, "on_front": 2, "both": 1}
+    one = {"seconds": 1.0, "models": 9, "kept": 5, "excess": None, "loss": share, "all": both, "mapped": both, **ends}
+    one["box"] = {"train": 0.5, "test": 0.5}
+    drawn = {"loss": points, "train": points, "test": points}
+    found = {
+        "methods": dict.fromkeys(frontiers.METHODS, one),
+        "drawn": dict.fromkeys(frontiers.METHODS, drawn),
+        "share": 0.3,
+    }
+    results = dict.fromkeys(frontiers.EXPERIMENT.tasks(False), found)
     body = frontiers.EXPERIMENT.page(results, tmp_path)
-    assert "0% / 0%" in body
+    assert "| 5.0 / 5.0 | 25% (25% to 25%) | 50% (50% to 50%) |" in body
     assert (tmp_path / "frontiers-hinge.png").stat().st_size < 150_000
+    assert len(frontiers.EXPERIMENT.claims(results)) == 2
+
+
+def test_page_of_extraction_is_drawn(tmp_path: Path) -> None:
+    points = [[0.1 * i, 0.5 - 0.1 * i] for i in range(5)]
+    one = {"seen": 50_010, "kept": 16_000, "excess": None, "hole": 0.1, "on_line": 1, "on_front": 2, "both": 1}
+    one |= {"ends": points, "points": points, "eta": 0.1}
+    results = {
+        key: {"front": points, "steps": {f"{share:g}": one for share in extraction.SETTINGS[key.split()[1]]}}
+        for key in extraction.EXPERIMENT.tasks(False)
+    }
+    body = extraction.EXPERIMENT.page(results, tmp_path)
+    assert "| 50 010 | 16 000 |" in body
+    assert (tmp_path / "extraction.png").stat().st_size < 150_000
+    assert extraction.EXPERIMENT.claims(results)[0].verdict.startswith("holds")
 
 
 def test_page_of_named_methods_is_drawn(tmp_path: Path) -> None:
@@ -169,9 +223,11 @@ def test_summary_of_the_theory_ends_the_index(tmp_path: Path) -> None:
 
 
 def test_index_names_every_page(tmp_path: Path) -> None:
-    write_index([(experiment, 60.0, 3) for experiment in EXPERIMENTS], tmp_path)
+    claim = Claim("a claim", "its figure", "ours", "holds")
+    write_index([Made(experiment, 60.0, 3, [claim]) for experiment in EXPERIMENTS], tmp_path)
     text = (tmp_path / "README.md").read_text()
-    assert all(f"({experiment.name}.md)" in text for experiment in EXPERIMENTS)
+    for experiment in EXPERIMENTS:
+        assert f"| a claim | its figure | ours | holds | [{experiment.name}]({experiment.name}.md) |" in text
 
 
 def check_page(path: Path) -> None:
@@ -195,7 +251,7 @@ def test_pages_in_the_documentation(path: Path) -> None:
 def test_index_and_pages_are_those_of_the_stored_results() -> None:
     index = (ROOT / "docs" / "paper" / "README.md").read_text()
     for experiment in EXPERIMENTS:
-        tasks, store = experiment.tasks(False), Store(RESULTS / "paper" / f"{experiment.name}.json")
+        tasks, store = experiment.tasks(False), Store(RESULTS / "paper" / experiment.file)
         assert len(store.results(tasks)) == len(tasks), "run: make paper"
         text = (ROOT / "docs" / "paper" / f"{experiment.name}.md").read_text()
         assert f"{store.made}." in text, "run: python -m benchmarks.paper --draw"

@@ -117,12 +117,12 @@ def test_the_card_tells_what_a_reader_needs(chosen: Path) -> None:
     card = (chosen / "card.md").read_text()
     for words in (
         "# Model card",
-        "## Operating point",
+        "| Operating point |",
         "## Performance",
-        "## Groups of group",
+        "## Groups on test, and worst gaps",
         "## Data",
         "## Coefficients",
-        "## Who gains and who loses",
+        "| newly approved / declined |",
         "## Alternatives considered",
         "# Appendix",
         "## Calibration by group",
@@ -246,6 +246,19 @@ def test_other_splits_losses_and_use_of_the_attribute(loans: Path, tmp_path: Pat
     assert "as requested" in done.stdout
     assert fairfront("select", tmp_path / "by", "--id", 0, "-o", tmp_path / "model").returncode == 0
     assert "yes, as requested" in (tmp_path / "model" / "card.md").read_text()
+
+
+def test_people_are_kept_together_and_left_out_together(loans: Path, tmp_path: Path) -> None:
+    base = ("--target", "outcome", "--favourable", "repaid", "--groups", "sex", "--stability", 0, "--points", 3)
+    done = fairfront("trace", loans, *base, "--person", "applicant", "-o", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    run = ff.load(tmp_path / "run")
+    assert "applicant" not in run.manifest["features"]
+    assert list(run.frontier.evaluations) == ["held_out", "validation"]
+    assert run.frontier.evaluations["held_out"].made == "leave-one-out in closed form"
+    assert fairfront("show", tmp_path / "run", "--on", "held_out").returncode == 0
+    done = fairfront("trace", loans, *base, "--approval-rate", 0.4, "-o", tmp_path / "placed")
+    assert list(ff.load(tmp_path / "placed").frontier.evaluations) == ["validation"]
 
 
 BAD = {

@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 
 import fairfront as ff
 from fairfront.exceptions import FairfrontWarning, GroupWarning, InputError
-from fairfront.measures.score_bins import count_scores, score_edges
+from fairfront.frontier.dask_judgement import count_scores, score_edges
 from fairfront.problems.dask.passes import reduced
 from fairfront.validation import is_dask
 from tests.support.cases import draw

@@ -33,6 +33,7 @@ def test_no_field_is_forgotten() -> None:
     assert {each.name for each in fields(Points)} == {*ARRAYS, "status", "objective_names", "multiplier_names"}
     assert {each.name for each in fields(Evaluation)} == {
         "name",
+        "made",
         "n",
         "columns",
         "signed",

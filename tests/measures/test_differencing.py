@@ -22,7 +22,7 @@ import fairfront as ff
 from fairfront.measures.published import published_people
 from fairfront.runs import Run
 from fairfront.runs.pipeline import with_exact_counts
-from tests.support.adversary import LIMIT, Guess, audited, beside, evaluated, recalls_of, small
+from tests.support.adversary import LIMIT, Guess, audited, beside, evaluated, numbers, recalls_of, small
 from tests.support.cli import fairfront
 from tests.support.pages import record_of, unpacked
 from tests.support.trial import Columns, write_csv
@@ -119,12 +119,18 @@ def rows_in(run: Run) -> dict[str, list[Any]]:
         bins = [each["n"] for by_id in attribute["calibration"] or () for each in by_id if each is not None]
         found["details"] += bins
     for point in run.tested.values():
-        for table in point["audit"]["tables"].values():
-            names = [name for name in ("n", "positives", "negatives", "selected") if name in table]
-            known = {k: np.array([v if not isinstance(v, str) else np.nan for v in table[k]]) for k in names}
+        for lines in point["groups"].values():
+            known = {"n": numbers(lines, "rows")}
+            if "labelled_favourable" in lines[0]:
+                known["positives"] = numbers(lines, "labelled_favourable")
+            if "selection" in lines[0] and not point["weighted"]:
+                selected = numbers(lines, "selection") * known["n"]
+                known["selected"] = np.rint(selected)
+                np.testing.assert_allclose(selected, known["selected"], atol=1e-6)
             found["test"] += [values[~np.isnan(values)] for values in known.values()]
             found["test"].append(known["n"][-1] - np.nansum(known["n"][:-1]))
-            found["test"] += [(known["n"] - known[k])[~np.isnan(known[k])] for k in names[1:]]
+            others = [values for name, values in known.items() if name != "n"]
+            found["test"] += [(known["n"] - values)[~np.isnan(values)] for values in others]
         found["test"] += [moved[side] for moved in point["moves"].values() for side in ("gained", "lost")]
     return found
 
@@ -151,9 +157,9 @@ def tables_of(outputs: Outputs) -> Iterator[tuple[str, np.ndarray, np.ndarray, n
         both = (evaluated(record, name, place, good) for record in (shown, exact))
         yield f"validation, {name}, point {place}", *beside(*both)
     for id, point in outputs.run.tested.items():
-        true = outputs.exact.tested[id]["audit"]["tables"]
-        for name, table in point["audit"]["tables"].items():
-            yield f"test, {name}, id {id}", *beside(audited(table), audited(true[name]))
+        true = outputs.exact.tested[id]["groups"]
+        for name, lines in point["groups"].items():
+            yield f"test, {name}, id {id}", *beside(audited(lines), audited(true[name]))
 
 
 def sums_of(cells: np.ndarray) -> Iterator[tuple[Any, float]]:
@@ -274,12 +280,16 @@ def test_a_figure_is_the_same_wherever_it_stands(name: str, outputs_of: Any) -> 
             value = record[column][front.place(each["id"])]
             assert each[column] == value or (each[column] is None and np.isnan(value))
     card = (outputs.folder / "model" / "card.md").read_text()
-    for table in outputs.run.tested[str(decision["id"])]["audit"]["tables"].values():
-        assert all(f"| {n} |" in card for n in table["n"])
+    for lines in outputs.run.tested[str(decision["id"])]["groups"].values():
+        assert all(f"| {line['rows']:.0f} |" in card for line in lines)
     for point in outputs.run.tested.values():
-        tables = point["audit"]["tables"].values()
-        for column in ("n", "positives", "selected", "error", "auc", "mse"):
-            assert len({table[column][-1] for table in tables if column in table}) <= 1
+        everyone = [lines[-1] for lines in point["groups"].values()]
+        for name in ("rows", "labelled_favourable", "selection", "error", "mse"):
+            known = [line[name] for line in everyone if name in line]
+            assert all(value == known[0] for value in known)
+        for name in ("selection", "error", "mse"):
+            for line in (line for line in everyone if name in line):
+                assert point["figures"][name]["value"][0] == pytest.approx(line[name][0], abs=1e-6, rel=1e-6)
 
 
 @pytest.mark.parametrize("name", UNWEIGHTED)

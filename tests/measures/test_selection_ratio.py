@@ -181,5 +181,5 @@ def test_a_run_and_its_card_name_the_reference_that_was_taken() -> None:
     assert run.reference("sex") == "Female, the largest group; choose another with sex:ref=Male"
     assert run.reference("race") == "White"
     card = run.select(knee=True).card
-    assert "Reference: Female, the largest group." in card
-    assert "Reference: White." in card
+    assert "Reference of sex: Female, the largest group." in card
+    assert "Reference of race: White." in card

@@ -7,7 +7,7 @@ and asks for the least and the most that a count can be: where both are the same
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,14 +38,16 @@ def evaluated(record: Evaluation, attribute: str, place: int, good: int) -> Tabl
     )
 
 
-def audited(table: Mapping[str, list[Any]]) -> Table:
-    """Return the table of one model on test, NaN where words stand."""
+def numbers(lines: Sequence[Mapping[str, Any]], name: str) -> np.ndarray:
+    """Return an entry of every line of one model's table on test, the value of estimates, NaN where words stand."""
+    found = [line[name][0] if isinstance(line[name], list) else line[name] for line in lines]
+    return np.array([np.nan if isinstance(value, str) else float(value) for value in found])
 
-    def numbers(name: str) -> np.ndarray:
-        return np.array([np.nan if isinstance(value, str) else float(value) for value in table[name]])
 
-    cells = _cells(*(numbers(name) for name in ("tpr", "fpr", "positives", "negatives")))
-    return list(table["group"])[:-1], cells[:-1], cells[-1]
+def audited(lines: Sequence[Mapping[str, Any]]) -> Table:
+    good = numbers(lines, "labelled_favourable")
+    cells = _cells(*(numbers(lines, name) for name in ("tpr", "fpr")), good, numbers(lines, "rows") - good)
+    return [line["group"] for line in lines][:-1], cells[:-1], cells[-1]
 
 
 def _cells(tpr: np.ndarray, fpr: np.ndarray, positives: np.ndarray, negatives: np.ndarray) -> np.ndarray:

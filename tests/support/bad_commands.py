@@ -215,6 +215,8 @@ def clashes() -> Iterator[Call]:
         ("trace", {"drop": ("outcome",)}),
         ("trace", {"drop": ("sex",)}),
         ("trace", {"weight": ("outcome",)}),
+        ("trace", {"person": ("outcome",)}),
+        ("trace", {"person": ("p",), "split": ("by:sex",)}),
         ("trace", {"target": ("sex",)}),
         ("trace", {"loss": ("squared",), "cutoff": ("0.4",)}),
         ("trace", {"output": ("run",)}),

@@ -195,6 +195,9 @@ OPTIONS: dict[str, Kind] = {
     "sensitive_features": GROUPS,
     "control_features": replace(GROUPS, takes=frozenset({"None"})),
     "sample_weight": WEIGHTS | "half" | "huge",
+    "person": replace(LABELS, more={k: v for k, v in LABELS.more.items() if k not in ("fractions", "constant")})
+    | "None",
+    "held_out": FLAG | "None",
     "scores_or_labels": replace(LABELS, more={k: v for k, v in LABELS.more.items() if k != "fractions"}),
     "scores": replace(LABELS, more={k: v for k, v in LABELS.more.items() if k not in ("fractions", "constant")}),
     "data": kind(),

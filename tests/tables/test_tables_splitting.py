@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fairfront.exceptions import InputError
 from fairfront.tables import Table, parse_split
-from fairfront.tables.roles import seats
+from fairfront.tables.split import seats
 from fairfront.tables.table import Column
 from tests.support.tables import parts_of, table_of
 
@@ -59,6 +59,19 @@ def test_people_stay_together(sizes: list[int], as_text: bool, seed: int) -> Non
     assert sum(map(len, people)) == len(sizes)
     assert abs(len(people[0]) - 0.5 * len(sizes)) <= 1
     assert abs(len(parts["train"]) / len(owner) - 0.5) < 0.15
+
+
+def test_a_person_is_whom_rows_are_split_by_or_left_out_by() -> None:
+    assert parse_split("60/20/20").person == ""
+    assert parse_split("by:who:50/25/25").person == "who"
+    assert parse_split("50/25/25", "who") == parse_split("by:who:50/25/25", "who") == parse_split("by:who:50/25/25")
+    dated = parse_split("time:day:1,2", "who")
+    assert (dated.kind, dated.columns) == ("time", ("day", "who"))
+    codes = dated.people(table_of({"day": [1.0, 2.0, 3.0], "who": np.array(["b", "a", "b"], dtype=object)}))
+    assert codes[0] == codes[2] != codes[1]
+    assert parse_split("60/20/20").people(table_of({"x": [1.0]})) is None
+    with pytest.raises(InputError, match="together and person is 'who', expected one column for both"):
+        parse_split("by:region", "who")
 
 
 def test_seeds_differ() -> None:

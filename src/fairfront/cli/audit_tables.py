@@ -20,7 +20,7 @@ from ..tables import Table as Rows
 from ..tables import infer, open_source
 from ..tables import load as load_table
 from ..tables.findings import reading_findings
-from ..tables.roles import check_case
+from ..tables.target import check_case
 from .screen import say, screen, table_of
 
 Cells = Mapping[str, list[Cell]]

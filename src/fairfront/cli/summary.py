@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from ..frontier import Frontier
+from ..frontier.held_out import HELD_OUT
 from ..frontier.judgement import operating_words
 from ..measures import GroupRates
 from ..measures.disclosure import EXACT, ROUNDED, with_rounding
@@ -83,7 +84,7 @@ def print_evaluations(console: Console, run: Run, ids: list[int]) -> None:
     usual = (plain_id(run.frontier), suggested_id(run.frontier))
     shown = list(dict.fromkeys(each for each in (*usual, *ids) if each is not None))
     heads, rows = ["on", "rows", "id"], []
-    for name in ("validation", *run.external):
+    for name in (*[HELD_OUT] * (HELD_OUT in run.frontier.evaluations), "validation", *run.external):
         front = seen_on(run, name).frontier
         for option in options_of(front, shown):
             names = [each for each in option.figures if each not in ("loss", front.facts.gap_column)]

@@ -75,6 +75,10 @@ def trace(
         typer.Option("--date", metavar="COLUMN=FORMAT", help="Dates, such as applied=%d.%m.%Y; may be repeated."),
     ] = None,
     weight: Weight = None,
+    person: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Who a row is of: rows of one person stay in one part of the split."),
+    ] = None,
     use_sensitive: Annotated[
         bool, typer.Option("--use-sensitive", help="Use the group columns as features; every output says so.")
     ] = False,

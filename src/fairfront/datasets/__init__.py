@@ -12,10 +12,9 @@ from typing import Any
 from ..validation import Registry
 from .base import DATASETS, Dataset, encode
 from .cache import Fetched, fetch
-from .compas import load_compas
 from .loans import load_loans
 from .origin import ORIGINS, Origin, Patience
-from .oulad import load_oulad
+from .outcomes import load_compas, load_oulad
 from .uci import load_adult, load_communities_crime, load_german_credit, paper_matrix
 
 __all__ = [

@@ -1,4 +1,8 @@
-"""Judgement of a frontier's models on Dask collections, of which only counts travel."""
+"""Judgement of a frontier's models on Dask collections, of which only counts travel, of scores in bins.
+
+Bins are cut at quantiles of some rows. Pairs of rows in different bins are ordered exactly; pairs in one bin count
+half, as ties do, so that the area is off by at most half their share. A bin with a single score holds true ties.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,13 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..exceptions import FairfrontWarning, InputError
 from ..measures import Evaluation
-from ..measures.counts import Sums, sums_of
+from ..measures.counts import Sums, ratio, sums_of
 from ..measures.cutoffs import Operating, OperatingPoint, one_number
 from ..measures.evaluation import check_scores, judgement_of
-from ..measures.score_bins import SURE, count_scores, score_edges
 from ..objectives import Array, Attribute, GroupProbabilities
 from ..problems.dask.passes import reduced
 from ..problems.dask.scan import Key, Tally, group_tally, keys_of
@@ -32,6 +36,9 @@ ROWS = 65_536
 """Rows that are scored at once within a partition."""
 LOOKED_AT, SAMPLED = 8, 20_000
 """Partitions, and rows of each, from whose scores the bins of the AUC are cut."""
+BINS = 8192
+SURE = 1e-3
+"""Areas that may be off by more are not given."""
 
 
 def evaluate_parts(
@@ -162,3 +169,67 @@ def _edges(models: Models, X: Any) -> Array:
 
     found: Array = reduced(sample, X, combine=lambda parts: np.concatenate(parts, axis=1), places=spread)
     return score_edges(found if found.size else np.zeros((len(models), 1)))
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreBins:
+    """Weights of positive (``up``) and other rows (``across``) in bins of scores, and the bins' extremes, (N, bins)."""
+
+    up: Array
+    across: Array
+    low: Array
+    high: Array
+
+    def __add__(self, other: ScoreBins) -> ScoreBins:
+        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        return ScoreBins(self.up + other.up, self.across + other.across, low, high)
+
+    def auc(self) -> tuple[Array, Array]:
+        """Return the area of each model and how far it may be off, both (N,); NaN where a label has no weight."""
+        whole = self.up.sum(axis=1) * self.across.sum(axis=1)
+        before = np.cumsum(self.across, axis=1) - self.across
+        area = (self.up * (before + 0.5 * self.across)).sum(axis=1)
+        mixed = np.where(self.low < self.high, self.up * self.across, 0.0)
+        return np.clip(ratio(area, whole), 0.0, 1.0), ratio(0.5 * mixed.sum(axis=1), whole)
+
+    def place(self, rule: Operating, favourable: int) -> Array:
+        """Return each model's cut-off, (N,), between two bins; the favourable label is that of ``up`` rows if 1."""
+        sign, bins = 1.0, (self.up, self.across, self.low, self.high)
+        if favourable != 1:
+            sign, bins = -1.0, (self.across, self.up, -self.high, -self.low)
+        return sign * np.array([_cut(rule, *each) for each in zip(*bins, strict=True)])
+
+
+def _cut(rule: Operating, good: Array, other: Array, low: Array, high: Array) -> float:
+    """Return the cut-off of one model, midway between the last bin that is approved and the first that is not."""
+    there = low <= high
+    at = np.tile(low[there], 2)
+    weight = np.concatenate([good[there], other[there]])
+    first = float(rule.place(at[None], np.arange(len(at)) < there.sum(), weight, between=False)[0])
+    if first > low[there].max():  # nobody is approved
+        return float(np.nextafter(high[there].max(), np.inf))
+    below = high[there & (high < first)]
+    return 0.5 * (first + float(below.max())) if len(below) else first
+
+
+def score_edges(scores: Array) -> Array:
+    """Return the edges of bins for N models, (N, BINS - 1): quantiles of their scores on some rows, (N, m)."""
+    ranked = np.sort(scores, axis=1)
+    places = np.linspace(0, ranked.shape[1] - 1, BINS - 1).round().astype(np.intp)
+    return np.asarray(ranked[:, places])
+
+
+def count_scores(scores: Array, positive: NDArray[np.bool_], weight: Array | None, edges: Array) -> ScoreBins:
+    """Count the scores (N, n) of some rows; a bin begins with its lower edge."""
+    w = np.ones(len(positive)) if weight is None else weight
+    sides, rows = (np.where(positive, w, 0.0), np.where(positive, 0.0, w)), []
+    for of_model, cuts in zip(scores, edges, strict=True):
+        order = np.argsort(of_model)
+        ranked = of_model[order]
+        ends = np.concatenate([[0], np.searchsorted(ranked, cuts, side="left"), [len(ranked)]])
+        some = ends[1:] > ends[:-1]
+        low, high = np.full(len(some), np.inf), np.full(len(some), -np.inf)
+        low[some], high[some] = ranked[ends[:-1][some]], ranked[ends[1:][some] - 1]
+        sums = [np.diff(np.concatenate([[0.0], np.cumsum(each[order])])[ends]) for each in sides]
+        rows.append((*sums, low, high))
+    return ScoreBins(*(np.stack(column) for column in zip(*rows, strict=True)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -26,6 +26,7 @@ from ..solvers.journal import open_journal
 from ..solvers.search import StopSearch, met, search
 from .estimator_models import EstimatorModels, PosteriorModels
 from .frontier import Frontier
+from .held_out import Judge
 from .models import Models
 from .points import Facts, Points, multipliers_of
 
@@ -39,6 +40,11 @@ GUESSED = (
 OnFit = Callable[[], None]
 
 
+def unjudged(front: Frontier, fits: Sequence[Reading]) -> Frontier:
+    """Stand for a judge where there is none."""
+    return front
+
+
 @blas_threads()
 def trace_estimator(
     problem: EstimatorProblem,
@@ -46,10 +52,12 @@ def trace_estimator(
     progress: bool | Literal["auto"] = "auto",
     checkpoint: Any = None,
     resume: bool = False,
+    judge: Judge = unjudged,
 ) -> Frontier:
     """Trace an estimator's frontier by weighted fits; every fit moves the bar, also those on all rows.
 
-    A checkpoint keeps what fits were measured to be, not the models: those on all rows are fitted again.
+    A checkpoint keeps what fits were measured to be, not the models: those on all rows are fitted again. ``judge`` may
+    add what predictions of rows that were left out say of the points.
     """
     if config.lazy and isinstance(problem, PosteriorProblem):
         raise InputError("lazy puts weighted fits off, found posteriors, which fit once; leave one of the two out.")
@@ -64,7 +72,8 @@ def trace_estimator(
 
         with open_journal(checkpoint, resume, lambda: estimator_fingerprint(problem, search=config.search)) as journal:
             fits = _read_all(problem, config, None, on_fit, journal)
-        return _assemble(problem, fits, config, on_fit)
+        front, kept = _assemble(problem, fits, config, on_fit)
+        return judge(front, kept)
 
 
 @blas_threads()
@@ -145,8 +154,10 @@ def _attempt(refit: Callable[[int], Any], place: int) -> tuple[Any, Exception | 
         return None, error
 
 
-def _assemble(problem: EstimatorProblem, fits: list[Reading], config: Weighting, on_fit: OnFit) -> Frontier:
-    """Make a frontier of weighted fits, sorted from plain training to the smallest gap.
+def _assemble(
+    problem: EstimatorProblem, fits: list[Reading], config: Weighting, on_fit: OnFit
+) -> tuple[Frontier, list[Reading]]:
+    """Make a frontier of weighted fits, sorted from plain training to the smallest gap, and return it with its fits.
 
     With one gap all fits stay, also those past zero; with several, those that another one dominates go. A fit on all
     rows that fails leaves its point out, with a warning. Lazy models keep the training rows as long as they live.
@@ -157,12 +168,13 @@ def _assemble(problem: EstimatorProblem, fits: list[Reading], config: Weighting,
     common = (problem.objectives.task, problem.objectives.loss.name, feature_names(X), wide)
     if isinstance(problem, PosteriorProblem):
         weights = np.stack([problem.weights(fit.multipliers) for fit in chosen])
-        return _frontier(problem, chosen, PosteriorModels(problem.learn(on_fit)[0], weights, *common), config)
+        read = PosteriorModels(problem.learn(on_fit)[0], weights, *common)
+        return _frontier(problem, chosen, read, config), chosen
     refit = partial(_refit, problem, np.stack([fit.multipliers for fit in chosen]))
     models = {place: fit.model for place, fit in enumerate(chosen) if fit.model is not None}
     if config.lazy:
         later = EstimatorModels(models, len(chosen), *common, refit=refit, n_jobs=problem.n_jobs)
-        return _frontier(problem, chosen, later, config)
+        return _frontier(problem, chosen, later, config), chosen
     lacking = [place for place in range(len(chosen)) if place not in models]
     jobs = (delayed(_attempt)(refit, place) for place in lacking)
     made = Parallel(n_jobs=problem.n_jobs, return_as="generator")(jobs) if lacking else ()
@@ -183,7 +195,8 @@ def _assemble(problem: EstimatorProblem, fits: list[Reading], config: Weighting,
         )
     there = dict(enumerate(models[place] for place in sorted(models)))
     found = EstimatorModels(there, len(there), *common, n_jobs=problem.n_jobs)
-    return _frontier(problem, [chosen[place] for place in sorted(models)], found, config)
+    chosen = [chosen[place] for place in sorted(models)]
+    return _frontier(problem, chosen, found, config), chosen
 
 
 def _kept(problem: EstimatorProblem, fits: list[Reading]) -> NDArray[np.intp]:

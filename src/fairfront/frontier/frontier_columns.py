@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import narwhals.stable.v1 as nw
@@ -17,41 +16,14 @@ from ..measures.claims import Pair, worst_pair
 from ..measures.cutoffs import Operating, OperatingPoint
 from ..measures.disclosure import NOTABLE
 from ..objectives import Array, proxy_sentences
-from ..solvers import Status
 from ..validation import BACKENDS, check_choice, check_confidence, check_count, check_text, counted, is_dask, shown
 from .judgement import asked_of, held_rows
 from .models import Models
-from .points import Facts, Points
+from .points import Facts, PointColumns, Points
 from .selection import Rule
 
 if TYPE_CHECKING:
     from .linear_frontier import Stability
-
-
-def _column(name: str, doc: str) -> Any:
-    return property(attrgetter(f"points.{name}"), doc=doc)
-
-
-class PointColumns:
-    """The columns of the table of points as attributes of a frontier."""
-
-    points: Points
-    ids: NDArray[np.intp] = _column("ids", "Stable names of the points, (N,).")
-    loss: Array = _column("loss", "Training loss with its ridge, (N,).")
-    objectives: Array = _column("objectives", "The paper's vector, (N, m): loss with ridge, then phi of every pair.")
-    objective_names: tuple[str, ...] = _column("objective_names", "Names of the objectives, (m,).")
-    gaps: Array = _column("gaps", "Worst gap per notion in training, (N, notions), in ``facts.unit``: no rate gaps.")
-    signed_gaps: Array = _column("signed_gaps", "The gap of every pair of groups with its sign, (N, m - 1).")
-    status: tuple[Status, ...] = _column("status", "Why each point stopped where it is.")
-    preferences: Array = _column("preferences", "Preferences that led to the points, (N, m), NaN where none did.")
-    kkt: Array = _column("kkt", "KKT residual of points solved by Newton, (N,), NaN for others.")
-    certified: NDArray[np.bool_] = _column("certified", "Which points are known to be the global optimum at their gap.")
-    multipliers: Array = _column(
-        "multipliers",
-        "How much the training loss would fall if the gap were allowed to grow, per unit of gap, signed, (N, ...): per "
-        "pair for two groups and per group for more. They are not prices in accuracy.",
-    )
-    multiplier_names: tuple[str, ...] = _column("multiplier_names", "Pairs or groups of the columns of multipliers.")
 
 
 @dataclass(frozen=True, repr=False)
@@ -213,6 +185,19 @@ class FrontierColumns(PointColumns):
         else:
             record = held_rows(self, *rows).judge_models(self.models, name, asked)
         return replace(self, evaluations={**self.evaluations, name: record})
+
+    def pool(self, *names: str, name: str = "pooled") -> Self:
+        """Return this frontier with the rows of several evaluations judged as one, each row by its weight.
+
+        Parameters
+        ----------
+        *names : evaluations of different rows, made in this process, such as "held_out" and "validation"
+        name : that of their common record; its AUC is over pairs of rows of the same evaluation
+        """
+        from .held_out import pool_evaluations
+
+        check_text(name, "name", "the name of the evaluation")
+        return replace(self, evaluations={**self.evaluations, name: pool_evaluations(self, names, name)})
 
     def choose(self, **rule: Any) -> int:
         """Return the id of the point that a rule picks.

@@ -28,6 +28,7 @@ from ..solvers.refits import refit
 from ..validation import MOST_POINTS, check_confidence, check_count, check_progress, check_seed, refuse
 from .frontier import Frontier
 from .frontier_columns import FrontierColumns
+from .held_out import HeldOut
 from .models import LinearModels, responses_of
 from .points import Facts, Points, multipliers_of
 
@@ -45,7 +46,7 @@ REFIT_TOL = 1e-7
 """Bands of refits are wider than what a tighter tolerance would change."""
 
 
-def assemble(problem: LinearProblem, solver: Solver, solved: list[Solved]) -> Frontier:
+def assemble(problem: LinearProblem, solver: Solver, solved: list[Solved], held_out: HeldOut | None = None) -> Frontier:
     """Make a frontier of what a solver found, by loss; what lies past zero keeps its place at the end."""
     algebra, status = problem.algebra, [point.status for point in solved]
     W, pi = np.stack([point.W for point in solved]), np.stack([point.pi for point in solved])
@@ -63,7 +64,7 @@ def assemble(problem: LinearProblem, solver: Solver, solved: list[Solved]) -> Fr
         status = [Status.STALLED if s is Status.FLOOR and not sure[i] else s for i, s in enumerate(status)]
         certified = np.array([point.certified for point in solved]) & sure & ~past
         known |= {"kkt": np.array([point.kkt for point in solved])[kept], "certified": certified[kept]}
-        known |= multipliers_of(algebra, np.stack([each for _, each in exact])[kept])
+        known |= multipliers_of(algebra, np.stack([each for _, each in exact])[kept, : len(algebra.b)])
     points = Points.from_values(algebra, L[kept], tuple(status[i] for i in kept), **known)
     check_finite(W[kept], L[kept], points.objectives)
     models = LinearModels.from_weights(
@@ -75,7 +76,8 @@ def assemble(problem: LinearProblem, solver: Solver, solved: list[Solved]) -> Fr
         total=float(problem.layout.cells.weight.sum()),
         feature_names=problem.feature_names,
     )
-    return Frontier(models, points, Facts.of(problem.objectives, solver, solver.path))
+    front = Frontier(models, points, Facts.of(problem.objectives, solver, solver.path))
+    return front if held_out is None else held_out.judged(front, problem, [solved[i] for i in kept])
 
 
 def _stated(problem: LinearProblem, W: Array, L: Array, solved: Array) -> Mask:

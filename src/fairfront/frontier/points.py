@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,32 @@ class Points(Record):
             parts = [replace(part, multipliers=np.zeros((len(part), 0))) for part in parts]
         joined: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ARRAYS}
         return replace(self, status=(*self.status, *other.status), **joined)
+
+
+def _column(name: str, doc: str) -> Any:
+    return property(attrgetter(f"points.{name}"), doc=doc)
+
+
+class PointColumns:
+    """The columns of the table of points as attributes of a frontier."""
+
+    points: Points
+    ids: NDArray[np.intp] = _column("ids", "Stable names of the points, (N,).")
+    loss: Array = _column("loss", "Training loss with its ridge, (N,).")
+    objectives: Array = _column("objectives", "The paper's vector, (N, m): loss with ridge, then phi of every pair.")
+    objective_names: tuple[str, ...] = _column("objective_names", "Names of the objectives, (m,).")
+    gaps: Array = _column("gaps", "Worst gap per notion in training, (N, notions), in ``facts.unit``: no rate gaps.")
+    signed_gaps: Array = _column("signed_gaps", "The gap of every pair of groups with its sign, (N, m - 1).")
+    status: tuple[Status, ...] = _column("status", "Why each point stopped where it is.")
+    preferences: Array = _column("preferences", "Preferences that led to the points, (N, m), NaN where none did.")
+    kkt: Array = _column("kkt", "KKT residual of points solved by Newton, (N,), NaN for others.")
+    certified: NDArray[np.bool_] = _column("certified", "Which points are known to be the global optimum at their gap.")
+    multipliers: Array = _column(
+        "multipliers",
+        "How much the training loss would fall if the gap were allowed to grow, per unit of gap, signed, (N, ...): per "
+        "pair for two groups and per group for more. They are not prices in accuracy.",
+    )
+    multiplier_names: tuple[str, ...] = _column("multiplier_names", "Pairs or groups of the columns of multipliers.")
 
 
 def multipliers_of(algebra: Algebra, pairs: Array) -> dict[str, Any]:

@@ -174,13 +174,11 @@ def evaluation_content(record: Evaluation) -> tuple[dict[str, Any], Arrays]:
         operating = {"rule": asdict(point.rule), "placed_on": point.placed_on, "side": point.side}
     content = {name: getattr(record, name) for name in PLAIN}
     listed = {name: list(getattr(record, name)) for name in ("columns", "signed", "proxies")}
-    return {**content, **listed, "groups": groups, "operating": operating}, arrays
+    return {**content, **listed, "groups": groups, "operating": operating, "made": record.made}, arrays
 
 
 def _range_arrays(place: str, ranges: Mapping[str, RateRange]) -> Arrays:
-    return {
-        f"{place}.{rate}.{end.name}": getattr(each, end.name) for rate, each in ranges.items() for end in fields(each)
-    }
+    return {f"{place}.{rate}.{name}": end for rate, each in ranges.items() for name, end in vars(each).items()}
 
 
 def _stored_ranges(arrays: Arrays) -> dict[str, RateRange]:
@@ -219,6 +217,7 @@ def stored_evaluation(content: Mapping[str, Any], arrays: Arrays) -> Evaluation:
         operating=operating,
         labels=arrays.get("labels"),
         alike=arrays.get("alike"),
+        made=content.get("made", ""),
     )
 
 

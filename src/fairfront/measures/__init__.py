@@ -3,10 +3,10 @@
 The files, from the ground up:
 
 - figures: the catalogue of figures, and what is said of them
-- counts, rates: rows by model, group, label and decision, and the rates that follow
+- counts, rates: rows by model, group, label and decision, areas under the ROC curve, and the rates that follow
 - disclosure, rounding: which counts may be shared, and how far exact ones can be from them
 - intervals, calibration: how sure figures are, and how well probabilities fit
-- cutoffs, score_bins: scores cut into decisions, areas under the ROC curve, and counts where rows lie in parts
+- cutoffs: scores cut into decisions
 - evaluation, published: many models on one data set, exact and as shared
 - moves, paired, ranking: who changes sides between two models, and by how much figures differ
 - judged, lines, scores, table_columns, group_table, audit_record, audits: one model
@@ -16,6 +16,7 @@ The files, from the ground up:
 from .audit_record import Audit as Audit
 from .audits import audit as audit
 from .calibration import Calibration as Calibration
+from .counts import auc as auc
 from .evaluation import Evaluation as Evaluation
 from .evaluation import evaluate_scores as evaluate_scores
 from .intervals import newcombe as newcombe
@@ -24,4 +25,3 @@ from .rates import ClassRates as ClassRates
 from .rates import GroupMeans as GroupMeans
 from .rates import GroupRates as GroupRates
 from .rates import PerGroup as PerGroup
-from .score_bins import auc as auc

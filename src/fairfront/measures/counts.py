@@ -1,4 +1,4 @@
-"""Counts of many models at once: rows by model, group, label and decision; those of two sets of rows add up.
+"""Counts of many models at once: rows by model, group, label and decision, which add up, and ordered pairs of rows.
 
 Axes, always in this order: model (N), group (c), label (K), decision (K); rows (n) come last. The last group of counts
 are the rows without a group, so that groups add up to all rows.
@@ -18,7 +18,7 @@ from ..records import Record
 from ..validation.inputs import check_weights
 
 if TYPE_CHECKING:
-    from .score_bins import ScoreBins
+    from ..frontier.dask_judgement import ScoreBins
 
 BLOCK = 1 << 20
 """Entries of models by rows that are copied at once."""
@@ -236,3 +236,44 @@ def mean_sums(predicted: NDArray[Any], truth: Array, codes: NDArray[Any], c: int
         for k, values in enumerate((block, residual, residual**2)):
             sums[part, :, k] = values @ columns
     return Means(member.sum(axis=0), columns.sum(axis=0), sums)
+
+
+def auc(scores: ArrayLike, is_positive: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
+    """Return the area under the ROC curve of N models, (N,), from scores (N, n) or (n,).
+
+        P(score of a positive row > score of a negative row) + 1/2 P(the two are equal)
+
+    Equals `sklearn.metrics.roc_auc_score`, weights and ties included; NaN when one of the two labels has no weight.
+    """
+    positive = np.asarray(is_positive, dtype=bool)
+    ranked = np.atleast_2d(scores)
+    weight = row_weight(sample_weight, len(positive))
+    up, across = np.where(positive, weight, 0.0), np.where(positive, 0.0, weight)
+    whole = up.sum() * across.sum()
+    if whole == 0:
+        return np.full(len(ranked), np.nan)
+    area = [_area(ranked[part], up, across) for part in blocks(*ranked.shape)]
+    return np.asarray(np.clip(np.concatenate([np.empty(0), *area]) / whole, 0.0, 1.0))
+
+
+def _area(scores: NDArray[Any], up: Array, across: Array) -> Array:
+    """Add, for each model, up-weight times the across-weight below it, ties counting half.
+
+    Models are laid end to end, one entry per distinct score: the running sums at the last row of each tie.
+    """
+    order = np.argsort(scores, axis=1)
+    ranked = np.take_along_axis(scores, order, axis=1)
+    last = np.ones(ranked.shape, dtype=bool)
+    last[:, :-1] = ranked[:, 1:] != ranked[:, :-1]
+    model = np.repeat(np.arange(len(scores)), last.sum(axis=1))
+    starts = np.flatnonzero(np.diff(model, prepend=-1))
+
+    def before(running: Array) -> Array:
+        shifted = np.concatenate([[0.0], running[:-1]])
+        shifted[starts] = 0.0
+        return shifted
+
+    above = np.cumsum(up[order], axis=1)[last]
+    beside = np.cumsum(across[order], axis=1)[last]
+    area = np.bincount(model, (above - before(above)) * (beside + before(beside)), minlength=len(scores))
+    return np.asarray(0.5 * area)

@@ -19,7 +19,7 @@ from ..objectives import Array, Attribute, Task
 from ..problems.resources import blas_threads
 from ..records import Record
 from ..validation.inputs import check_weights
-from .counts import Counts, Overall, Sums, sums_of
+from .counts import Counts, Overall, Sums, auc, sums_of
 from .cutoffs import NONE_GIVEN, OperatingPoint
 from .figures import Column, larger_is_better
 from .intervals import (
@@ -33,7 +33,6 @@ from .intervals import (
 )
 from .rates import GroupRates, Margins, PerGroup, effective_sizes, gaps, rates_of, selection_ratio, worst_gap
 from .rounding import Range, RateRange
-from .score_bins import auc
 
 End = Callable[[GroupRates, str, float, Sizes | None, RateRange | None], Array]
 
@@ -74,6 +73,8 @@ class Evaluation(Record):
         The shares of rows with each label; None for regression.
     alike : array of shape (N,) or None
         The share of rows that get each model's most frequent decision.
+    made : str
+        How scores of training rows were made without the row; empty where rows were not trained on.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Evaluation(Record):
     operating: OperatingPoint | None = None
     labels: Array | None = None
     alike: Array | None = None
+    made: str = ""
 
     @property
     def weighted(self) -> bool:

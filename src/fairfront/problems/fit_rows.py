@@ -22,6 +22,7 @@ from sklearn.model_selection import check_cv
 from ..exceptions import InputError, spelled
 from ..objectives import Array, Cells, Layout, Objectives, Quantity, Task
 from ..objectives.groups import FEWEST
+from ..validation.inputs import check_labels, factorize
 
 Ints = NDArray[np.intp]
 QUARTER = 0.25
@@ -43,8 +44,17 @@ class Folds:
         return np.unique(np.concatenate([held for _, held in self.pairs]))
 
 
-def find_folds(cv: Any, X: Any, y: NDArray[Any], kept: Ints, cells: Cells, classification: bool, seed: int) -> Folds:
-    """Return the folds that ``cv`` asks for, as places among the rows that are kept.
+def find_folds(
+    cv: Any,
+    X: Any,
+    y: NDArray[Any],
+    kept: Ints,
+    cells: Cells,
+    classification: bool,
+    seed: int,
+    person: Ints | None = None,
+) -> Folds:
+    """Return the folds that ``cv`` asks for, as places among the rows that are kept; rows of a person stay together.
 
     "auto": 3 folds, or one held-out quarter where its smallest cell is large. A whole number: as many folds, stratified
     by cell. A fraction: one held-out part of that size. None or "train": the training rows themselves. A scikit-learn
@@ -66,7 +76,10 @@ def find_folds(cv: Any, X: Any, y: NDArray[Any], kept: Ints, cells: Cells, class
     strata = np.unique(y[kept], return_inverse=True)[1].reshape(-1) if classification else np.zeros(n, dtype=np.intp)
     if not soft:
         strata = cells.of_rows * (int(strata.max()) + 1) + strata
-    shuffled, place = np.lexsort((np.random.default_rng(seed).random(n), strata)), np.arange(n)
+    who = np.arange(n) if person is None else person
+    first = np.unique(who, return_index=True)[1]
+    n = len(first)
+    shuffled, place = np.lexsort((np.random.default_rng(seed).random(n), strata[first])), np.arange(n)
     if isinstance(cv, (int, np.integer)):
         if not 2 <= cv <= n:
             raise InputError(f"cv is {cv}, expected 2 folds or more (and no more than rows), a fraction, or 'train'.")
@@ -75,7 +88,8 @@ def find_folds(cv: Any, X: Any, y: NDArray[Any], kept: Ints, cells: Cells, class
         raise InputError(f"cv is {cv}, expected a held-out fraction between 0 and 1, or a number of folds.")
     else:
         parts = [np.floor((place + 1) * float(cv)) > np.floor(place * float(cv))]
-    return Folds(tuple((np.sort(shuffled[~held]), np.sort(shuffled[held])) for held in parts), same=False)
+    held = [np.isin(who, shuffled[part]) for part in parts]
+    return Folds(tuple((np.flatnonzero(~part), np.flatnonzero(part)) for part in held), same=False)
 
 
 def _given_folds(cv: Any, X: Any, y: NDArray[Any], kept: Ints) -> Folds:
@@ -91,6 +105,12 @@ def _given_folds(cv: Any, X: Any, y: NDArray[Any], kept: Ints) -> Folds:
     if not pairs:
         raise InputError("cv has no splits, expected at least one pair of rows to fit on and rows to measure on.")
     return Folds(tuple((a[a >= 0], b[b >= 0]) for a, b in pairs), same=False)
+
+
+def person_codes(person: Any, n: int, kept: Ints | None) -> Ints:
+    """Return who each of the rows is that are kept (None: all n), numbered from 0."""
+    codes = factorize(check_labels(person, n, "person"))[0]
+    return np.unique(codes if kept is None else codes[kept], return_inverse=True)[1].reshape(-1).astype(np.intp)
 
 
 @dataclass(frozen=True)
@@ -195,7 +215,7 @@ class Reading:
     """One weighting and what its held-out predictions measure.
 
     multipliers (q,), loss, gaps (q,) signed as reported, driven (q,) signed as gaps of losses, the model where the fit
-    itself was measured, and whether labels had to be flipped.
+    itself was measured, whether labels had to be flipped, and held-out scores (K, n) where the problem keeps them.
     """
 
     multipliers: Array
@@ -204,6 +224,7 @@ class Reading:
     driven: Array
     model: Any = None
     heuristic: bool = False
+    scores: Array | None = None
 
 
 FIRM = 1e9

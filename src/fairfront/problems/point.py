@@ -142,6 +142,41 @@ def convexified(H: Array, A: Array, active: NDArray[np.bool_]) -> Factor:
     return Shifted(H)
 
 
+SAME, STRAIGHT = 1e-9, 1e-11
+"""Share of the largest singular value below which a gap depends on others, and curvature (of columns at unit scale)
+that is nothing: no row moves along such directions."""
+BENT = -1e-9  # curvature along the caps that is negative, not rounding: the point is no minimum there
+
+
+@dataclass(frozen=True, eq=False)
+class Bordered:
+    """Blocks of the inverse of [[H, A^T], [A, 0]]: P = T T^T, Q and R, of sizes (size, size), (size, q) and (q, q).
+
+    ``bent`` says that H is not positive along the caps; directions in which it is not are left out of P.
+    """
+
+    T: Array
+    Q: Array
+    R: Array
+    bent: bool
+
+    @classmethod
+    def of(cls, H: Array, A: Array) -> Bordered:
+        """By the null space of A, where H has to be positive; elsewhere it need not be."""
+        diagonal = np.abs(np.diag(H))
+        unit = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+        inner = H * unit[:, None] * unit
+        left, sizes, right = np.linalg.svd(A * unit)
+        rank = int((sizes > SAME * sizes.max(initial=0.0)).sum())
+        along = right[rank:].T
+        values, vectors = np.linalg.eigh(along.T @ inner @ along)
+        known = values > STRAIGHT
+        T = along @ (vectors[:, known] / np.sqrt(values[known]))
+        across = (right[:rank].T / sizes[:rank]) @ left[:, :rank].T
+        Q = across - T @ (T.T @ (inner @ across))
+        return cls(T * unit[:, None], Q * unit[:, None], -Q.T @ inner @ Q, bool(values.min(initial=0.0) < BENT))
+
+
 RESIDUAL, MOST_PRODUCTS = 1e-9, 500
 """Share of a right-hand side that conjugate gradients leave, and most products that they take."""
 

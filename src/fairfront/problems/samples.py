@@ -42,6 +42,12 @@ class Samples:
         return cls._of(problem, problem.piece, counts)
 
     @classmethod
+    def without(cls, problem: LinearProblem, fold: NDArray[np.intp], n: int) -> Samples:
+        """All rows but those of one of n folds each time; ``fold`` (rows,) in sorted order."""
+        counts = (fold != np.arange(n)[:, None]).astype(np.uint16)
+        return cls._of(problem, problem.piece, counts)
+
+    @classmethod
     def _of(cls, problem: LinearProblem, piece: Piece, counts: NDArray[np.uint16]) -> Samples:
         cells = piece.cells
         base = 1.0 if cells.row_weight is None else cells.row_weight

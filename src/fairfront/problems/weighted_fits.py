@@ -47,6 +47,7 @@ class EstimatorProblem:
     fit_params: Mapping[str, Any] = field(default_factory=dict)
     shared: learners.SharedTrees | None = None
     begun: dict[int | None, Any] = field(default_factory=dict)
+    keeps_scores: bool = False
 
     @property
     def algebra(self) -> Algebra:
@@ -151,7 +152,8 @@ class EstimatorProblem:
         gaps = self.criterion.algebra.gaps(L[None])[0]
         if not (np.isfinite(loss) and np.isfinite(gaps).all()):
             raise ArithmeticError(f"{type(self.estimator).__name__} gave predictions that are not finite")
-        return Reading(multipliers, loss, gaps, gaps * self.signs, model, heuristic)
+        kept = scores if self.keeps_scores else None
+        return Reading(multipliers, loss, gaps, gaps * self.signs, model, heuristic, kept)
 
 
 def run_jobs(jobs: Iterable[Any], n_jobs: int | None, on_fit: Callable[[], None], fits: int = 1) -> list[Any]:
@@ -183,12 +185,14 @@ def estimator_problem(
     fit_params: Mapping[str, Any] | None = None,
     shared_trees: float = 0.0,
     posteriors: bool = False,
+    person: Any = None,
     **known: Any,
 ) -> EstimatorProblem:
     """Check the data and lay out the cells that an estimator's predictions are measured on.
 
     X is passed to the estimator as it is. ``known``: favourable, notion, gap, groups, as in `linear_problem`.
-    With ``posteriors``, weightings are read from probabilities of labels and groups that are learnt once.
+    With ``posteriors``, weightings are read from probabilities of labels and groups that are learnt once. Rows of one
+    ``person`` (n,) are in one fold.
     """
     if any(is_dask(part) for part in (X, y, sensitive_features, sample_weight)):
         raise InputError(
@@ -221,7 +225,8 @@ def estimator_problem(
     learners.check_learner(estimator, objectives.task, objectives.loss.name, criterion)
     classes, seed = objectives.task.classes, check_seed(random_state) or 0
     codes = labels if regression else np.array([classes.index(v) for v in labels.tolist()])
-    folds = fit_rows.find_folds(cv, *whole, kept, objectives.layout.cells, not regression, seed)
+    who = None if person is None else fit_rows.person_codes(person, n, kept)
+    folds = fit_rows.find_folds(cv, *whole, kept, objectives.layout.cells, not regression, seed, who)
     fits = (folds, seed, n_jobs, fit_params or {}, shared)
     kind = EstimatorProblem
     if posteriors:

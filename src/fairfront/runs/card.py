@@ -23,7 +23,7 @@ from ..tables.encoder import NONE, OTHER, Block, NumberBlock, TableEncoder
 from ..validation import check_mapping, check_text
 from .decision import Decision
 from .options import main_gaps, plain_id
-from .parts import CALIBRATION, ENDS, FIGURES, RATES, estimate_of, of_evaluation
+from .parts import CALIBRATION, FIGURES, RATES, TOLD, estimate_of, of_evaluation
 
 if TYPE_CHECKING:
     from .run import Run
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 FORMAT, SCHEMA = "fairfront card", 1
 SHIFTS = ("group", "status", "rows", "prediction", "mse")
 LINE = ("group", "status", "rows", "labelled_favourable", "base_rate", *RATES, *CALIBRATION)
-WORST = ("attribute", "figure", *ENDS, "rounding", "between", "people", "not_compared")
+WORST = ("attribute", "figure", *TOLD, "between", "people", "not_compared")
 
 
 def card_of(run: Run, decision: Decision) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def card_of(run: Run, decision: Decision) -> dict[str, Any]:
             "training_gap": {"unit": front.facts.unit, "value": float(front.gaps[place].max())},
         },
         "about": {name: decision.about.get(name) for name in ABOUT},
-        "decision": _decision(decision, run.manifest.get("shown_at") if run.manifest["keep"] == "all" else None),
+        "decision": _decision(decision),
         "operating_point": _operating(run, decision),
         "data": _data(run),
         "groups": _groups(run),
@@ -77,7 +77,7 @@ def card_of(run: Run, decision: Decision) -> dict[str, Any]:
     }
 
 
-def _decision(decision: Decision, listed_at: str | None) -> dict[str, Any]:
+def _decision(decision: Decision) -> dict[str, Any]:
     return {
         "at": decision.at,
         "by": decision.by,
@@ -86,7 +86,6 @@ def _decision(decision: Decision, listed_at: str | None) -> dict[str, Any]:
         "rule_words": decision.rule_words,
         "opened": decision.opened,
         "listed": [each["id"] for each in decision.candidates if each["shown"]],
-        "listed_at": listed_at,
         "alternatives": [dict(each) for each in decision.candidates],
         "footnotes": list(decision.footnotes),
         "notes": list(decision.notes),

@@ -267,10 +267,9 @@ def _heading(name: str) -> str:
 
 def _listed(card: Mapping[str, Any]) -> Iterator[str]:
     decision, id, among = card["decision"], card["model"]["id"], counted(card["model"]["points"], "model")
-    ids, at = ", ".join(map(str, decision["listed"])), decision["listed_at"]
-    when = f"when the run was traced ({at}) and whenever it was shown" if at else "as those that the run had left"
-    said = f"{len(decision['listed'])} of {among} were listed {when}"
-    yield f"{said}, before the decision of {decision['at']}: ids {ids}."
+    ids = ", ".join(map(str, decision["listed"]))
+    said = f"{len(decision['listed'])} of {among} were listed when the run was traced and whenever it was shown"
+    yield f"{said}, up to the decision of {decision['at']}: ids {ids}."
     if id not in decision["listed"]:
         yield f"Id {id}, which was chosen, was not listed and is added here."
 

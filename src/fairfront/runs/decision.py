@@ -105,14 +105,14 @@ def _end(name: str, confidence: float | None) -> str:
 
 def candidates(run: Run, id: int) -> tuple[dict[str, Any], ...]:
     """With their figures on validation."""
-    shown = run.shown
-    options = options_of(run.frontier, dict.fromkeys((*shown, id)))
-    return tuple(each.to_json(shown=each.id in shown) for each in options)
+    listed = run.listed
+    options = options_of(run.frontier, dict.fromkeys((*listed, id)))
+    return tuple(each.to_json(shown=each.id in listed) for each in options)
 
 
 def decided(run: Run, id: int, rule: Mapping[str, Any], reason: str, by: str, about: Mapping[str, str]) -> Decision:
     front, point = run.frontier, run.frontier.operating()
-    options = options_of(front, dict.fromkeys((*run.shown, id)))
+    options = options_of(front, dict.fromkeys((*run.listed, id)))
     own = [option for option in options if option.id == id]
     given = {name: value for name, value in rule.items() if value is not None or name == "confidence"}
     operating = None

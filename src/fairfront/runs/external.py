@@ -34,8 +34,9 @@ from ..storage.packages import read_package, write_package
 from ..tables import Source, check_delimiter, coerce, infer, load, open_source
 from ..tables.encoder import count_others
 from ..tables.notation import Decimal, Notation, check_decimal
-from ..tables.roles import PARTS, read_target
+from ..tables.split import PARTS
 from ..tables.table import nearest
+from ..tables.target import read_target
 from ..validation import check_flag, check_names, check_progress, check_text
 from .manifest import SCHEMA, opening_of
 from .parts import judged_points

@@ -64,7 +64,6 @@ def manifest_of(prepared: Prepared, data: Mapping[str, Any], shown: Sequence[int
         "versions": versions(),
         "keep": "all",
         "shown": list(shown),
-        "shown_at": now(),
     }
 
 

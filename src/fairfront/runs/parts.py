@@ -41,7 +41,7 @@ from ..objectives.groups import FEWEST
 from .rows import Part
 from .settings import Settings
 
-ENDS = ("value", "lower", "upper")
+TOLD = ("value", "lower", "upper", "rounding")
 RESAMPLES = 200
 CONFIDENCE = 0.95
 FIGURES = ("auc", "ks", "gini", "error", "selection", "mse")
@@ -97,7 +97,19 @@ def judged_points(
             for done, (one, audit) in enumerate(zip(found.values(), judged, strict=True), start=1):
                 one |= _of_audit(audit.to_dict(small=small))
                 bar.update(done, f"{done} of {len(found)} points")
+        for one in found.values():
+            _as_audited(one, found[str(int(front.ids[plain]))])
     return found
+
+
+def _as_audited(one: dict[str, Any], plain: Mapping[str, Any]) -> None:
+    """Take figures of all rows as the audit's tables have them: rounded counts of weighted rows differ a little."""
+    line, other = (next(iter(each["groups"].values()))[-1] for each in (one, plain))
+    for key in (key for key in ("error", "selection", "mse") if key in one["figures"] and key in line):
+        middle, *ends = one["figures"][key]["difference"]
+        value = line[key][0] - other[key][0]
+        moved = [value, *(None if end is None else end - middle + value for end in ends)]
+        one["figures"][key] = {"value": line[key], "difference": rounded(np.array(moved, dtype=np.float64))}
 
 
 def _own(paired: PairedRows, figure: str) -> Change:
@@ -181,18 +193,18 @@ def _of_audit(audit: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _ends(found: Mapping[str, Any]) -> dict[str, Any]:
-    ends = {name: found.get(name) if _is_number(found.get(name)) else None for name in ENDS}
+    ends = {name: found.get(name) if _is_number(found.get(name)) else None for name in TOLD[:3]}
     ends |= {"rounding": found["rounding"]} if "rounding" in found else {}
     return ends | {name: list(found.get(name, ())) for name in ("between", "people")}
 
 
 def estimate_of(worst: Mapping[str, Any]) -> list[Any]:
     """Return a worst gap as an estimate."""
-    return [worst[name] for name in (*ENDS, "rounding") if name in worst]
+    return [worst[name] for name in TOLD if name in worst]
 
 
 def _lines(columns: Mapping[str, Any], ending: str) -> list[dict[str, Any]]:
-    found = []
+    found, nothing = [], [None] * len(columns["group"])
     for i, group in enumerate(columns["group"]):
         line: dict[str, Any] = {"group": group, "status": columns["status"][i], "rows": columns["n"][i]}
         if "positives" in columns:
@@ -201,10 +213,8 @@ def _lines(columns: Mapping[str, Any], ending: str) -> list[dict[str, Any]]:
         for figure in (*RATES, *CALIBRATION):
             key = figure if figure in columns else figure + ending
             if key in columns:
-                ends = [columns[each][i] if each in columns else None for each in (f"{key}_lower", f"{key}_upper")]
-                value = columns[key][i]
-                known = [value, *(end if _is_number(end) else None for end in ends)]
-                known += _notable(columns[f"{key}_rounding"][i]) if f"{key}_rounding" in columns else []
+                value, *more = (columns.get(f"{key}{end}", nothing)[i] for end in ("", "_lower", "_upper", "_rounding"))
+                known = [value, *(end if _is_number(end) else None for end in more[:2]), *_notable(more[2])]
                 line[figure] = known if _is_number(value) else str(value)
         found.append(line)
     return found
@@ -281,9 +291,8 @@ def _worst(front: Frontier, place: int) -> list[dict[str, Any]]:
             ends = tuple(end[0] for end in ratio_interval(span, CONFIDENCE))
         pair = worst_pair(record, name, place, front.facts.task)
         told = rounded([record[name][place], *ends]) + _notable(float(record.rounding(name)[place]))
-        out = [level for level, n in zip(rates.levels, rates.n, strict=True) if n < FEWEST]
-        out += left_out.get(attribute, ())
-        known = {"between": list(pair.groups), "people": list(pair.people)} if pair else {"between": [], "people": []}
-        found.append({"attribute": attribute, "figure": column.kind, "not_compared": out, **known})
-        found[-1] |= dict(zip((*ENDS, "rounding"), told, strict=False))
+        few = (level for level, n in zip(rates.levels, rates.n, strict=True) if n < FEWEST)
+        between, people = (list(pair.groups), list(pair.people)) if pair else ([], [])
+        known = {"between": between, "people": people, "not_compared": [*few, *left_out.get(attribute, ())]}
+        found.append({"attribute": attribute, "figure": column.kind, **dict(zip(TOLD, told, strict=False)), **known})
     return found

@@ -230,11 +230,9 @@ def _left_out(front: Frontier, ready: Prepared) -> tuple[tuple[str, tuple[str, .
 
 
 def _traced(ready: Prepared, **kept: Any) -> Frontier:
-    settings, train = ready.settings, ready.part("train")
-    if settings.operating.asked is not None and not is_dask(train.y):  # Dask collections tell their classes later
-        classes = len(np.unique(np.asarray(train.y)))
-        if classes > 2:
-            settings.operating.refuse(f"{classes} classes of {settings.target!r}")
+    settings, rule, train = ready.settings, ready.settings.operating, ready.part("train")
+    if rule.asked is not None and not is_dask(train.y) and (classes := len(np.unique(np.asarray(train.y)))) > 2:
+        rule.refuse(f"{classes} classes of {settings.target!r}")  # Dask collections tell their classes later
     known: dict[str, Any] = {
         **train.people,
         "favourable": ready.favourable,
@@ -243,13 +241,15 @@ def _traced(ready: Prepared, **kept: Any) -> Frontier:
         "loss": settings.loss,
         "groups": Groups(reference=dict(settings.reference) or None, cross=settings.cross, min_size=settings.min_size),
         "random_state": settings.seed,
+        "person": train.person,
         **kept,
     }
     with spelling(WORDS):
         if settings.model == "boosting":
-            search = (Posteriors if settings.posteriors else Weighting)(max_fits=settings.max_fits)
-            return _without_counts(trace(train.X, train.y, estimator=_boosted_trees(settings), solver=search, **known))
-        front = trace(train.X, train.y, ridge=settings.ridge, n_points=settings.n_points, **known)
+            known["solver"] = (Posteriors if settings.posteriors else Weighting)(max_fits=settings.max_fits)
+            return _without_counts(trace(train.X, train.y, estimator=_boosted_trees(settings), **known))
+        held = None if rule.asked is None else False  # training rows have no cut-off of their own
+        front = trace(train.X, train.y, ridge=settings.ridge, n_points=settings.n_points, held_out=held, **known)
     assert isinstance(front.models, LinearModels)
     return replace(front, models=replace(front.models, feature_names=ready.encoder.feature_names))
 

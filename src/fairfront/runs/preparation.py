@@ -25,7 +25,8 @@ from ..tables.arrow import ArrowSource, FrameSource, ParquetBlocks
 from ..tables.encoder import TableEncoder, is_thin
 from ..tables.findings import MAX_LEVELS, Finding, reading_findings, screen, sensitive_finding
 from ..tables.notation import time_words
-from ..tables.roles import PARTS, Codes, Split, covered, parse_split
+from ..tables.split import PARTS, Split, covered, parse_split
+from ..tables.target import Codes
 from .rows import Kept, Part, atoms, drawn_rows, lazy_rows, parts_note, people_of, streamed_rows
 from .settings import Settings
 
@@ -55,6 +56,7 @@ class Prepared:
     groups: Mapping[str, Codes] | GroupProbabilities
     weight: Array | None
     rows: Table | ParquetBlocks
+    person: NDArray[np.intp] | None = None
 
     def __post_init__(self) -> None:
         """Refuse a part of a few people, whose figures would be facts about them."""
@@ -104,12 +106,13 @@ class Prepared:
             some: Any = groups.take(rows)
         else:
             some = {name: codes.take(rows) for name, codes in groups.items()}
-        return Part(X, self.labels.take(rows), some, None if self.weight is None else self.weight[rows])
+        weight = None if self.weight is None else self.weight[rows]
+        return Part(X, self.labels.take(rows), some, weight, person=None if self.person is None else self.person[rows])
 
 
 def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepared:
     """Bad columns are refused before anything is trained."""
-    split, banded = parse_split(settings.split), dict(settings.bands)
+    split, banded = parse_split(settings.split, settings.person), dict(settings.bands)
     _check_columns(source, settings, split)
     with progress_bar(progress, "reading", 2 * source.size) as bar:
         schema = infer(
@@ -136,7 +139,7 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
     labels, groups = people.labels, {} if isinstance(people.groups, GroupProbabilities) else people.groups
     place = np.full(schema.n, -1, dtype=np.int8)
     place[used] = codes = split.codes(table, atoms(labels, groups), settings.seed)
-    periods = _periods(schema, split, table, codes)
+    periods, person = _periods(schema, split, table, codes), split.people(table)
     del used
     train = np.flatnonzero(codes == 0)
     candidates = _candidates(schema, settings, split)
@@ -178,6 +181,7 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
         groups=people.groups,
         weight=people.weight,
         rows=rows,
+        person=person,
     )
 
 

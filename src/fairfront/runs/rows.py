@@ -29,7 +29,8 @@ from ..tables.arrow import ArrowSource, Block, ParquetBlocks
 from ..tables.encoder import TableEncoder
 from ..tables.findings import Finding
 from ..tables.notation import number_of
-from ..tables.roles import PARTS, Codes, read_target
+from ..tables.split import PARTS
+from ..tables.target import Codes, read_target
 from ..validation import check_names, check_text
 from ..validation.inputs import factorize
 
@@ -168,6 +169,7 @@ class Part:
     groups: Any
     weight: Any
     drawn: Callable[[], Part] | None = None
+    person: NDArray[np.intp] | None = None
 
     @property
     def n(self) -> int:

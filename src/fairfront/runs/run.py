@@ -103,7 +103,12 @@ class Run:
 
     @property
     def shown(self) -> tuple[int, ...]:
-        """Return the ids of the options that were listed when the run was traced, and are whenever it is shown."""
+        """Return the ids of the options that are listed: with exact counts, those that differ by them."""
+        return shortlist(self.frontier) if self.exact else self.listed
+
+    @property
+    def listed(self) -> tuple[int, ...]:
+        """Return the ids that were listed when the run was traced, which records and cards name."""
         return tuple(self.manifest.get("shown", ())) or shortlist(self.frontier)
 
     @property
@@ -196,9 +201,8 @@ class Run:
         overwrite : whether to replace an evaluation of that name
         progress : bool or "auto"
         """
-        name = check_name(self, name, overwrite)
         reading: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "missing": missing, "decimal": decimal}
-        return added(self, *judged_rows(self, data, name, progress=progress, **reading))
+        return added(self, *judged_rows(self, data, check_name(self, name, overwrite), progress=progress, **reading))
 
     def model(self, id: int) -> TableModel:
         """Return a model without a decision about it.
@@ -256,10 +260,9 @@ class Run:
         return write_folder(path, lambda folder: self._fill(folder, key), RUN, overwrite=overwrite)
 
     def _fill(self, folder: Path, key: Any) -> None:
-        front = own_frontier(self.frontier, self.external) if self.external else self.frontier
-        write_frontier(front, folder / FRONTIER)
-        encoding, arrays = self.encoder.to_content()
-        write_package(folder, ENCODER, KINDS[ENCODER], encoding, arrays, SCHEMA)
+        own = own_frontier(self.frontier, self.external) if self.external else self.frontier
+        write_frontier(own, folder / FRONTIER)
+        write_package(folder, ENCODER, KINDS[ENCODER], *self.encoder.to_content(), SCHEMA)
         sealed = {"validation": self.validated, "points": self.tested, "stability": self.stability}
         write_package(folder, TEST, KINDS[TEST], sealed, {}, SCHEMA)
         if self.details is not None:
@@ -285,8 +288,7 @@ def model_of(run: Run, id: int, decision: Decision | None) -> TableModel:
         "loss": front.facts.loss,
         "operating_point": operating_words(front.record(), front.facts),
     }
-    point = front.operating()
-    cutoff = None if point is None else float(point.cutoffs[place])
+    cutoff = None if (point := front.operating()) is None else float(point.cutoffs[place])
     if cutoff is not None:
         about["operating_point"] += f" The cut-off of this model is {cutoff:.4g}."
     linear = isinstance(front.models, LinearModels)

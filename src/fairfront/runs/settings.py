@@ -19,7 +19,7 @@ from ..objectives.notions import Surrogate
 from ..records import Record
 from ..tables import MISSING, check_delimiter, check_encoding
 from ..tables.notation import Decimal, check_decimal, check_form
-from ..tables.roles import parse_split
+from ..tables.split import parse_split
 from ..validation import (
     MOST_POINTS,
     check_choice,
@@ -69,6 +69,9 @@ class Settings(Record):
     cutoff, approval_rate : float or None
         The operating point, one of them or ``costs`` (of a false positive and a false negative) at most: cut-offs are
         placed on validation and applied unchanged on test; None decides at 0.5.
+    person : str or None
+        The column that says who a row is of, where people have several rows: these stay together in the split, unless
+        it is by time, and are left out together for held-out figures. It is no feature.
     stability : int or None
         Bootstrap refits for the card; None decides by the size of the data.
     """
@@ -99,6 +102,7 @@ class Settings(Record):
     dates: tuple[tuple[str, str], ...] = ()
     bands: tuple[tuple[str, tuple[float, ...]], ...] = ()
     weight: str | None = None
+    person: str | None = None
     use_sensitive: bool = False
     stability: int | None = None
     posteriors: bool = False
@@ -128,7 +132,10 @@ class Settings(Record):
     def _check_kinds(self) -> None:
         for name in ("cross", "use_sensitive", "posteriors"):
             check_flag(getattr(self, name), name)
-        for name, given in (("target", self.target), ("weight", "-" if self.weight is None else self.weight)):
+        columns = {"target": self.target, "weight": self.weight, "person": self.person}
+        for name, given in columns.items():
+            if given is None and name != "target":
+                continue
             if not check_text(given, name, "the name of a column"):
                 raise refuse(name, given, "the name of a column")
         if not (self.favourable is None or isinstance(self.favourable, (str, Real, np.generic))):
@@ -147,7 +154,7 @@ class Settings(Record):
         for name, form in self.dates:
             check_form(form, name)
         check_bands(dict(self.bands))
-        parse_split(self.split)
+        parse_split(self.split, self.person)
         LOSSES[self.loss]
 
     def _check_model(self) -> None:
@@ -180,10 +187,12 @@ class Settings(Record):
                 raise InputError(f"{spelled(name)} needs the group of every row, found {words[1]}; leave it out.")
         if self.target in self.compared:
             raise InputError(f"{self.target!r} is the target and a group column, expected two different columns.")
-        for each in (*self.drop, self.weight):
+        for each in (*self.drop, self.weight, self.person):
             if each in (self.target, *self.compared):
-                raise InputError(f"{each!r} is dropped or a weight, but it is also the target or a group column.")
-        for each in (self.weight, *parse_split(self.split).columns):
+                raise InputError(
+                    f"{each!r} is dropped, a weight or the person, but it is also the target or a group column."
+                )
+        for each in (self.weight, *parse_split(self.split, self.person).columns):
             if each in self.drop:
                 raise InputError(f"{each!r} is dropped, but it is also the weight or what rows are split by; keep it.")
 

@@ -33,7 +33,7 @@ from .settings import Settings
 WRITER = "*:fairfront"
 FREE = (WRITER, f"{MANIFEST}:earlier", "*:run", "*:previous")
 """What another version may write otherwise: its own number, and checksums of its files, which loading has checked."""
-TAKEN_OVER = ("versions", "fairfront", "shown_at")
+TAKEN_OVER = ("versions", "fairfront")
 """Parts of a manifest that say where and when, which another machine and day need not have."""
 MIXED = (f"{ENCODER}.npz",)
 """Means and scales of columns, each in a unit of its own."""

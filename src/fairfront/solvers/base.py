@@ -181,7 +181,7 @@ class Solved:
     status            VISITED for a point that a run passed on its way
     pi (m,)           its preference, NaN where it was solved for caps
     L (k,)            cells that were solved for, on framed columns; None where the solver is not exact
-    multipliers (q,)  of the gaps; None where the solver is not exact
+    multipliers (q,)  of the gaps, and after them of the guards; None where the solver is not exact
     """
 
     W: Array

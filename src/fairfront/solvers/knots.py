@@ -77,10 +77,13 @@ def with_guards(problem: LinearProblem, rows: Algebra, plain: Array, allowed: fl
     assert rows.means is not None
     high = np.array([a.quantity.kind == "rate" and a.quantity.label is not None for a in averages])
     stated = np.array([a.labels is not None or a.quantity.label in (None, problem.task.favourable) for a in averages])
-    signed = (np.where(high, -1.0, 1.0)[:, None] * rows.means)[stated]
+    assert rows.signs is not None
+    better = np.diag(np.where(high, -1.0, 1.0))[:, stated]
+    signed = better.T @ rows.means
     b = np.concatenate([rows.b, signed @ problem.values(plain[None])[0] + allowed])
     two_sided = np.concatenate([rows.two_sided, np.zeros(len(signed), dtype=bool)])
-    return replace(rows, B=np.vstack([rows.B, signed]), b=b, two_sided=two_sided)
+    signs = np.hstack([rows.signs, better])
+    return replace(rows, B=np.vstack([rows.B, signed]), b=b, two_sided=two_sided, signs=signs)
 
 
 def first_knot(solver: KnotSolver, plain: Array) -> Knot:

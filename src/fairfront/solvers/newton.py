@@ -177,9 +177,9 @@ def _warn_of_fewer(knots: list[Knot], count: int, problem: LinearProblem) -> Non
 
 
 def solved_points(work: LinearProblem, knots: list[Knot]) -> list[Solved]:
-    """Return points in the users' units, without what guards have multipliers for."""
-    W, q = work.to_user(np.stack([knot.W for knot in knots])), len(work.algebra.b)
-    return [replace(knot, W=w, multipliers=knot.multipliers[:q]) for w, knot in zip(W, knots, strict=True)]
+    """Return points in the users' units."""
+    W = work.to_user(np.stack([knot.W for knot in knots]))
+    return [replace(knot, W=w) for w, knot in zip(W, knots, strict=True)]
 
 
 def follow(solver: KnotSolver, start: Knot, caps: Array, on_knot: OnKnot = unheard) -> list[Knot]:

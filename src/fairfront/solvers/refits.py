@@ -18,7 +18,7 @@ from ..objectives import Array
 from ..problems import LinearProblem
 from ..problems.point import convexified, gram
 from ..problems.samples import Samples
-from .base import Status
+from .base import Status, tops
 from .hard_points import approach
 from .knots import first_knot, knot_solver, with_guards
 from .newton import Newton, follow
@@ -26,6 +26,7 @@ from .quadratic import capped_step
 from .sqp import Knot, true_multipliers
 
 Which = NDArray[np.intp]
+FOLDS = 10  # of the rows, one of which is left out each time; five are too few where the path is steep
 
 TOL = 1e-5
 """Largest KKT residual of a refit, relative to the loss. Drawing rows again moves the residual of a point by 1e-2 and
@@ -76,6 +77,37 @@ def refit(
             done += len(part)
             on_points(done)
     return found
+
+
+def dealt(offsets: Which, person: Which | None) -> Which:
+    """Return a fold for every sorted row: people, or rows, of each cell are shuffled and dealt out like cards."""
+    n = int(offsets[-1])
+    first = np.arange(n) if person is None else np.unique(person, return_index=True)[1]
+    cell = np.searchsorted(offsets, first, side="right")
+    order = np.lexsort((np.random.default_rng(0).random(len(first)), cell))
+    fold = np.empty(len(first), dtype=np.intp)
+    fold[order] = np.arange(len(first)) % FOLDS
+    return fold if person is None else fold[person]
+
+
+def fold_scores(
+    problem: LinearProblem, newton: Newton, W: Array, sizes: Array, plain: int, person: Which | None
+) -> Array:
+    """Return scores (N, K, n), in the order of the data, of rows by points W (N, K, d) refitted without their fold.
+
+    ``sizes`` (N, q) are the gaps of the points, whose caps are kept, but for the ``plain`` one, which has none;
+    ``person`` (n,) are codes of who stays together.
+    """
+    cells, design = problem.layout.cells, problem.piece.design
+    fold = dealt(cells.offsets, None if person is None else person[cells.order])
+    caps = np.stack([tops(problem.algebra, row, newton.path) for row in sizes])
+    found = refit(problem, newton, Samples.without(problem, fold, FOLDS), W, caps, plain)
+    scores = np.empty((len(W), problem.K, cells.n))
+    for each in range(FOLDS):
+        rows = np.flatnonzero(fold == each)
+        models = np.asarray(design.X[rows] @ found.W[each].reshape(-1, problem.d).T)
+        scores[:, :, cells.order[rows]] = models.T.reshape(len(W), problem.K, -1)
+    return scores
 
 
 class _Paths:

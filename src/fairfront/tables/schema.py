@@ -16,10 +16,10 @@ from ..objectives.bands import band_of
 from ..objectives.groups import FEWER, FEWEST, rounded
 from ..records import Record
 from .notation import ISO_DATES, PLAIN, Notation, number_of
-from .roles import Codes, check_case
 from .source import Source
 from .statistics import NAMED_LEVELS
 from .table import Chunk, CodeBook, Column, Kind, Table, to_texts
+from .target import Codes, check_case
 
 PASS_ROWS = 5_000
 """Rows per chunk of a pass over the whole source: the cells then stay in the processor's cache."""

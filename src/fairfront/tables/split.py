@@ -1,13 +1,10 @@
-"""What columns are for: the target, and the split of rows into training, validation and test.
-
-Rows are split at random within atoms, by time, or by person.
-"""
+"""The split of rows into training, validation and test: at random within atoms, by time, or by person."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -16,12 +13,11 @@ from numpy.typing import NDArray
 from ..exceptions import InputError, spelled
 from ..objectives import Array
 from ..objectives.groups import FEWEST
-from ..validation import check_text, counted, shown
+from ..validation import check_text
 from ..validation.inputs import factorize
 from .notation import number_of, seconds_of, time_words
-from .table import Column, Rows, Table, listed, nearest
+from .table import Column, Rows, Table
 
-MAX_CLASSES = 20
 PARTS = ("train", "validation", "test")
 SHARES = (60.0, 20.0, 20.0)
 STRETCH = 1_000_000
@@ -35,111 +31,6 @@ REMEDIES = {
     "by": "{0!r} needs at least 3 different values, and more to keep the shares",
     "time": "choose other limits than {1} and {2}",
 }
-
-
-@dataclass(frozen=True, eq=False)
-class Codes:
-    """Codes (n,) that index ``values``, of which the last may be None for missing; or numbers, without values."""
-
-    codes: NDArray[Any]
-    values: NDArray[Any] | None = None
-
-    @classmethod
-    def of(cls, codes: Rows, values: NDArray[Any]) -> Codes:
-        """Make the codes as small as they can be; -1 stands for the last value."""
-        small = np.min_scalar_type(len(values))
-        return cls(np.where(codes < 0, len(values) - 1, codes).astype(small), values)
-
-    def take(self, rows: Any = slice(None)) -> NDArray[Any]:
-        return np.asarray(self.codes[rows] if self.values is None else self.values[self.codes[rows]])
-
-
-@dataclass(frozen=True, eq=False)
-class Target:
-    """Labels of the ``rows`` of a table that have one; ``dropped`` rows have none.
-
-    ``column`` holds whole numbers, numbers or texts, as they are in the table; ``favourable`` is the label that is good
-    for the person, in the type of the labels, and None for regression.
-    """
-
-    column: Codes = field(repr=False)
-    favourable: Any
-    rows: Rows = field(repr=False)
-    dropped: int
-
-    @property
-    def labels(self) -> NDArray[Any]:
-        return self.column.take()
-
-
-def read_target(table: Table, name: str, favourable: Any = None, *, regression: bool = False) -> Target:
-    """Read the column to predict, a number for a regression; rows where it is missing are left out and counted.
-
-    ``favourable`` is the label that is good for the person; text is turned into the type of the labels.
-    """
-    column = table.column(name)
-    rows = np.flatnonzero(~column.absent)
-    if not len(rows):
-        raise InputError(f"target {name!r} is missing in all {table.n} rows, expected labels; choose another column.")
-    kept, dropped = column.take(rows), table.n - len(rows)
-    if not regression:
-        labels = _labels(name, kept)
-        return Target(labels, None if favourable is None else _favourable(name, favourable, labels), rows, dropped)
-    if kept.numbers is None:
-        raise InputError(
-            f"target {name!r} has {column.n_levels} categories, expected numbers for a regression; name words for "
-            "missing values with --missing, or use a loss for labels such as logistic."
-        )
-    if np.ptp(kept.numbers) == 0:
-        raise InputError(f"target {name!r} has one value in all rows, expected different ones; choose another column.")
-    return Target(Codes(kept.numbers), None, rows, dropped)
-
-
-def _labels(name: str, column: Column) -> Codes:
-    codes, found = column.distinct()
-    number = column.numbers is not None
-    if len(found) > MAX_CLASSES:
-        remedy = "choose another column, or merge its values"
-        raise InputError(
-            f"target {name!r} has {counted(len(found), 'value')}, expected 2 to {MAX_CLASSES} labels; "
-            f"{'it looks like a number to predict: use --loss squared' if number else remedy}."
-        )
-    values = found if number else np.array(column.texts(found), dtype=object)
-    if not number:
-        check_case(f"target {name!r}", values.tolist())
-    if number and (found == np.rint(found)).all() and np.abs(found).max() < 2**53:
-        values = found.astype(np.int64)
-    if len(found) < 2:
-        raise InputError(
-            f"target {name!r} has one value only ({values.tolist()[0]!r}), expected 2 to {MAX_CLASSES} labels; choose "
-            "another column, or rows of both kinds."
-        )
-    return Codes.of(codes, values)
-
-
-def check_case(what: str, texts: Iterable[str]) -> None:
-    """Refuse values such as TRUE and True, which people mean to be one."""
-    known: dict[str, str] = {}
-    for text in texts:
-        other = known.setdefault(text.casefold(), text)
-        if other != text:
-            raise InputError(
-                f"{what} has {other!r} and {text!r}, which differ in upper and lower case only, expected one spelling "
-                "of each value; fix the file."
-            )
-
-
-def _favourable(name: str, asked: Any, labels: Codes) -> Any:
-    assert labels.values is not None
-    number = number_of(str(asked))
-    for label in labels.values.tolist():
-        if label == asked or str(label) == str(asked).strip() or (not isinstance(label, str) and label == number):
-            return label
-    texts = [str(label) for label in labels.values.tolist()]
-    raise InputError(
-        f"{spelled('favourable')} is {shown(asked)}, but {name!r} has no such value, expected one of "
-        f"{listed([repr(text) for text in texts])}{nearest(str(asked), texts, '.')}"
-    )
 
 
 def covered(values: Array, codes: NDArray[np.int8], words: Callable[[float], str]) -> dict[str, list[str]]:
@@ -161,16 +52,22 @@ class Split:
 
     ``kind`` "random": rows at random, every atom in the same proportions. "by": all rows with one value of ``column``
     in one part. "time": rows before the first of ``limits`` train, rows from the second on test, rows between validate.
+    ``person`` is the column that says who rows are of, where people have several.
     """
 
     kind: Literal["random", "by", "time"]
     column: str = ""
     shares: tuple[float, float, float] = SHARES
     limits: tuple[str, ...] = ()
+    person: str = ""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return (self.column,) if self.column else ()
+        return tuple(dict.fromkeys(name for name in (self.column, self.person) if name))
+
+    def people(self, table: Table) -> Rows | None:
+        """Return who every row is of, as codes; None where every row is another person."""
+        return table.complete(self.person).distinct()[0] if self.person else None
 
     @property
     def times(self) -> tuple[str, ...]:
@@ -243,8 +140,24 @@ class Split:
         return np.searchsorted(limits, column.values, side="right").astype(np.int8)
 
 
-def parse_split(text: str) -> Split:
-    """Read ``60/20/20``, ``time:COLUMN:D1,D2``, ``by:COLUMN`` or ``by:COLUMN:60/20/20``."""
+def parse_split(text: str, person: str | None = None) -> Split:
+    """Read ``60/20/20``, ``time:COLUMN:D1,D2``, ``by:COLUMN`` or ``by:COLUMN:60/20/20``.
+
+    Rows of one ``person``, by the column of that name, stay together unless rows are split by time.
+    """
+    split = _parsed(text)
+    if person is None or split.kind == "random":
+        owner = split.column if person is None and split.kind == "by" else person or ""
+        return replace(split, kind="by" if owner else split.kind, column=owner or split.column, person=owner)
+    if split.kind == "by" and split.column != person:
+        raise InputError(
+            f"{spelled('split')} keeps rows of {split.column!r} together and {spelled('person')} is {person!r}, "
+            "expected one column for both; leave one of them out."
+        )
+    return replace(split, person=person)
+
+
+def _parsed(text: str) -> Split:
     kind, colon, rest = check_text(text, "split", "a text such as '60/20/20'").strip().partition(":")
     if not colon:
         return Split("random", shares=_shares(kind))

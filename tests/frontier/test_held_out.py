@@ -1,0 +1,238 @@
+"""Held-out figures of training rows: when they are made, what they say, and evaluations that are pooled."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+import fairfront as ff
+from fairfront.measures import auc
+from fairfront.solvers.refits import FOLDS, dealt
+from tests.support.extras import optional
+
+N = 600
+
+
+@pytest.fixture(scope="module")
+def rows() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    group = rng.choice(["A", "B"], size=N, p=[0.6, 0.4])
+    X = rng.normal(size=(N, 6)) + 0.5 * (group == "B")[:, None]
+    return X, np.where(X[:, 0] + X[:, 1] + rng.logistic(size=N) > 0, "yes", "no"), group
+
+
+def traced(rows: tuple[Any, ...], **options: Any) -> ff.Frontier:
+    X, y, group = rows
+    known = {"favourable": "yes", "n_points": 5, "progress": False, **options}
+    return ff.trace(X, y, sensitive_features=group, **known)
+
+
+def test_there_are_none_of_rows_that_lie_elsewhere(rows) -> None:
+    array = optional("dask.array")
+    X, y, group = (array.from_array(each, chunks=(100, *each.shape[1:])) for each in rows)
+    known = {"sensitive_features": group, "favourable": "yes", "n_points": 3, "progress": False}
+    assert not ff.trace(X, y, **known).evaluations
+    with pytest.raises(ff.InputError, match="needs all rows in memory, found Dask collections"):
+        ff.trace(X, y, **known, held_out=True)
+
+
+def test_the_plain_point_is_judged_as_by_leaving_out_every_row(rows) -> None:
+    X, y, _ = rows
+    found = traced(rows, ridge=1.0 / N).evaluations["held_out"]
+    exact = np.empty(N)
+    for i in range(N):
+        kept = np.arange(N) != i
+        exact[i] = LogisticRegression(tol=1e-10, max_iter=1000).fit(X[kept], y[kept]).decision_function(X[i : i + 1])[0]
+    assert found.n == N
+    assert found["error"][0] == pytest.approx(np.mean((exact > 0) != (y == "yes")), abs=1e-12)
+    assert found["auc"][0] == pytest.approx(auc(exact, y == "yes")[0], abs=2e-5)
+    assert found.made == "leave-one-out in closed form"
+
+
+def test_it_is_made_where_it_costs_little_and_otherwise_on_request(rows) -> None:
+    X, y, group = rows
+    assert list(traced(rows).evaluations) == ["held_out"]
+    assert not traced(rows, held_out=False).evaluations
+    for other in ({"loss": "hinge"}, {"solver": "pb_pdo", "n_points": None, "preferences": 2}):
+        assert not traced(rows, **other).evaluations
+    assert not traced((sparse.csr_array(X), y, group)).evaluations
+    assert not traced(rows, estimator=DecisionTreeClassifier(max_depth=2), n_points=None).evaluations
+    with pytest.raises(ff.InputError, match="solved to tolerance, found solver 'pb_pdo'; use solver='newton'"):
+        traced(rows, solver="pb_pdo", held_out=True)
+    with pytest.raises(ff.InputError, match="held_out is 'yes', expected True or False"):
+        traced(rows, held_out="yes")
+
+
+@pytest.mark.parametrize(
+    "options", [{"loss": "hinge", "n_points": 3}, {"sparse": True}, {"sparse": True, "person": True}]
+)
+def test_folds_are_refitted_where_the_closed_form_does_not_apply(rows, options: dict[str, Any]) -> None:
+    X, y, group = rows
+    given = (sparse.csr_array(X) if options.get("sparse") else X, y, group)
+    asked = {name: value for name, value in options.items() if name not in ("sparse", "person")}
+    found = traced(given, held_out=True, person=np.arange(N) // 2 if options.get("person") else None, **asked)
+    record = found.evaluations["held_out"]
+    assert record.made == "10 folds, refitted"
+    closed = traced(rows, **({} if options.get("sparse") else {"loss": "squared_hinge", "n_points": 3}))
+    np.testing.assert_allclose(record["error"], closed.column("error", "held_out"), atol=0.03)
+    with pytest.raises(ff.InputError, match="goes on past zero; leave it out"):
+        traced(given, held_out=True, **{**asked, "solver": ff.Newton(overshoot=0.2)})
+
+
+def test_folds_are_dealt_evenly_and_keep_people_together() -> None:
+    offsets, person = np.array([0, 205, 300]), np.random.default_rng(0).integers(80, size=300)
+    alone, together = dealt(offsets, None), dealt(offsets, np.unique(person, return_inverse=True)[1])
+    for part in (alone[:205], alone[205:]):
+        counts = np.bincount(part, minlength=FOLDS)
+        assert counts.max() - counts.min() <= 1
+    assert all(len(set(together[person == each])) == 1 for each in np.unique(person))
+
+
+def test_rows_of_a_person_are_left_out_together(rows) -> None:
+    """Each row twice: one of the twins tells all of the other, unless they are the same person."""
+    X, y, group = (np.concatenate([each, each]) for each in rows)
+    person = np.tile(np.arange(N), 2)
+    known = {"ridge": 1.0 / N, "groups": ff.Groups(min_size=1)}
+    once, twice = (
+        traced(rows, **known),
+        traced((X, y, group), person=person, **known),
+    )
+    np.testing.assert_allclose(twice.column("error", "held_out"), once.column("error", "held_out"), atol=1.5 / N)
+    strings = traced((X, y, group), person=[f"p{each}" for each in person], ridge=1.0 / N)
+    np.testing.assert_array_equal(strings.column("error", "held_out"), twice.column("error", "held_out"))
+    with pytest.raises(ff.InputError, match=r"person has 600 rows, expected 1200"):
+        traced((X, y, group), person=person[:N])
+    with pytest.raises(ff.InputError, match="person has missing labels"):
+        traced((X, y, group), person=[None, *person[1:].tolist()])
+
+
+def test_rows_of_no_weight_are_not_judged(rows) -> None:
+    weight = np.where(np.arange(N) < 500, 1.0, 0.0)
+    some = tuple(each[:500] for each in rows)
+    found = traced(rows, sample_weight=weight, person=np.arange(N)).evaluations["held_out"]
+    expected = traced(some).evaluations["held_out"]
+    assert found.n == 500
+    np.testing.assert_allclose(found["error"], expected["error"], atol=1e-12)
+
+
+@pytest.mark.parametrize("solver", [ff.Weighting(max_fits=3, cv=5), ff.Weighting(max_fits=3, cv=0.25), "posteriors"])
+def test_learners_are_judged_on_the_folds_that_they_are_measured_on(rows, solver: Any) -> None:
+    found = traced(
+        rows, n_points=None, estimator=DecisionTreeClassifier(max_depth=3), solver=solver, held_out=True, random_state=0
+    )
+    record = found.evaluations["held_out"]
+    assert record.n_models == len(found)
+    part = isinstance(solver, ff.Weighting) and solver.cv == 0.25
+    assert abs(record.n - N / 4) <= 3 if part else record.n == N
+    assert record.made == (
+        "one held-out part" if part else f"predictions of {3 if solver == 'posteriors' else 5} folds"
+    )
+    with pytest.raises(ff.InputError, match="rows that fits have not seen, found cv='train'"):
+        traced(rows, n_points=None, estimator=DecisionTreeClassifier(), solver=ff.Weighting(cv="train"), held_out=True)
+
+
+def test_folds_of_learners_keep_people_together(rows) -> None:
+    """A tree that knows every row by heart gets the twin of a row right, and a new person half the time."""
+    rng = np.random.default_rng(1)
+    X, y, group = (
+        np.concatenate([each, each]) for each in (rng.normal(size=(N, 2)), rng.choice(["no", "yes"], N), rows[2])
+    )
+    known = {"n_points": None, "estimator": DecisionTreeClassifier(), "solver": ff.Weighting(max_fits=2, cv=5)}
+    error = [
+        traced((X, y, group), held_out=True, random_state=0, person=person, **known).column("error", "held_out")[0]
+        for person in (None, np.tile(np.arange(N), 2))
+    ]
+    assert error[0] < 0.2
+    assert error[1] > 0.4
+
+
+def test_a_resumed_run_says_the_same(rows, tmp_path: Path) -> None:
+    known = {"n_points": None, "estimator": DecisionTreeClassifier(max_depth=2), "solver": ff.Weighting(max_fits=3)}
+    for options in ({}, known):
+        kept = {"checkpoint": tmp_path / f"{len(options)}.ckpt", "held_out": True, "random_state": 0, **options}
+        first = traced(rows, **kept).evaluations["held_out"]
+        again = traced(rows, **kept, resume=True).evaluations["held_out"]
+        np.testing.assert_array_equal(first["error"], again["error"])
+
+
+def test_pooled_counts_add_up(rows) -> None:
+    X, y, group = rows
+    one, two = slice(0, 400), slice(400, N)
+    front = traced((X[one], y[one], group[one]), sample_weight=np.linspace(0.5, 2.0, 400))
+    front = front.evaluate(X[two], y[two], sensitive_features=group[two])
+    found = front.pool("held_out", "validation")
+    pooled, parts = found.evaluations["pooled"], [front.evaluations[name] for name in ("held_out", "validation")]
+    weights = [each.sums.weight for each in parts]
+    assert pooled.n == N
+    np.testing.assert_allclose(pooled["error"], np.average([each["error"] for each in parts], axis=0, weights=weights))
+    positives = [each.sums.everyone.weight[0, 0].sum(axis=1)[1] for each in parts]
+    tpr = [each.sums.everyone.weight[:, 0, 1, 1] for each in parts]
+    np.testing.assert_allclose(sum(tpr) / sum(positives), pooled.sums.everyone.weight[:, 0, 1, 1] / sum(positives))
+    np.testing.assert_array_equal(pooled.groups["group"].n, sum(each.groups["group"].n for each in parts))
+    assert (pooled["auc"] <= np.maximum(*(each["auc"] for each in parts))).all()
+    assert pooled.made == "held_out: leave-one-out in closed form"
+    assert found.choose(least="tpr_gap", on="pooled") in found.ids
+
+
+@pytest.mark.filterwarnings("ignore:groups of 'group' that training did not have")
+def test_pooling_is_for_rows_to_choose_on_that_are_known_exactly(rows, tmp_path: Path) -> None:
+    X, y, group = rows
+    front = traced(rows).evaluate(X, y, sensitive_features=group)
+    cases = [
+        (front, ("held_out",), "pool got 1 evaluation, expected two or more"),
+        (front.evaluate(X, y, sensitive_features=group, name="test"), ("held_out", "test"), "rows for testing"),
+        (front, ("held_out", "nothing"), "no evaluation 'nothing'"),
+        (front.evaluate(X, y, sensitive_features=group, approval_rate=0.3), ("held_out", "validation"), "cut-offs"),
+        (
+            front.evaluate(X, y, sensitive_features=np.where(np.arange(N) < 60, "C", group)),
+            ("held_out", "validation"),
+            "different groups",
+        ),
+    ]
+    for each, names, said in cases:
+        with pytest.raises(ff.InputError, match=said):
+            each.pool(*names)
+    front.save(tmp_path / "front")
+    loaded = ff.load(tmp_path / "front")
+    assert loaded.evaluations["held_out"].made == front.evaluations["held_out"].made
+    with pytest.raises(ff.InputError, match="read from a file, which has no exact counts"):
+        loaded.pool("held_out", "validation")
+
+
+def test_nothing_that_is_kept_has_as_many_entries_as_there_are_rows(rows) -> None:
+    front = traced(rows, person=np.arange(N))
+
+    def arrays(value: Any, depth: int = 0) -> list[np.ndarray]:
+        if isinstance(value, np.ndarray):
+            return [value]
+        inside = (
+            vars(value).values() if hasattr(value, "__dict__") else value.values() if isinstance(value, dict) else ()
+        )
+        inside = value if isinstance(value, (tuple, list)) else inside
+        return [found for each in inside for found in arrays(each, depth + 1)] if depth < 8 else []
+
+    assert all(N not in each.shape for each in arrays(replace(front)))
+
+
+def test_regressions_are_judged_by_their_held_out_residuals() -> None:
+    rng = np.random.default_rng(0)
+    X, group = rng.normal(size=(80, 30)), rng.choice(["A", "B"], 80)
+    y = X[:, 0] + rng.normal(size=80)
+    front = ff.trace(
+        X,
+        y,
+        sensitive_features=group,
+        loss="squared",
+        notion="demographic_parity",
+        groups=ff.Groups(min_size=1),
+        n_points=3,
+    )
+    residual = y - X @ front.models.coef[0, 0] - front.models.intercept[0, 0]
+    assert front.column("mse", "held_out")[0] > 1.5 * np.mean(residual**2)
