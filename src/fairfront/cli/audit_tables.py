@@ -22,6 +22,7 @@ from ..tables import load as load_table
 from ..tables.findings import reading_findings
 from ..tables.target import check_case
 from .screen import say, screen, table_of
+from .summary import print_table
 
 Cells = Mapping[str, list[Cell]]
 Named = Mapping[str, Iterable[str]]
@@ -97,13 +98,13 @@ def show(found: Audit, compared: Attributes, verdicts: Sequence[str], before: Ma
         for line in lines:
             console.print(line, markup=False)
         changes = changes_of(cells, before["tables"].get(name, {})) if before is not None and name else {}
-        console.print(_rates(title, cells, changes))
+        print_table(console, _rates(title, cells, changes))
         shown = [key for key in RIGHT if key in cells]
         heads = ["group", *(figure_of(key).heading for key in shown)]
         table = table_of(f"{title}: accuracy of decisions", heads, left=["group"])
         for i in range(len(cells["group"])):
             table.add_row(_group(cells, i), *(_number(cells[key][i]) for key in shown))
-        console.print(table)
+        print_table(console, table)
         lines = _missing(title, cells)
     lines = [*lines, LEGEND]
     if before is not None:

@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
 
 from ..frontier import Frontier
 from ..frontier.held_out import HELD_OUT
 from ..frontier.judgement import operating_words
-from ..measures import GroupRates
+from ..measures import Evaluation, GroupRates
 from ..measures.disclosure import EXACT, ROUNDED, with_rounding
 from ..measures.figures import Column
+from ..measures.rounding import Range
+from ..objectives import Array
 from ..runs import Run
 from ..runs.options import (
     Option,
@@ -42,6 +45,15 @@ HEADS = {"approval_rate": "approved", "selection_ratio": "ratio"}
 ANOTHER = "--approval-rate RATE, --cutoff CUTOFF or --costs FALSE_POSITIVE,FALSE_NEGATIVE"
 RATES = ("selection", "tpr", "fpr", "error")
 VALUES = ("prediction", "residual", "mse")
+
+
+def print_table(console: Console, table: Table) -> None:
+    """Print a table; one that is too wide has headings of several lines and no space to spare: figures stay whole."""
+    if console.measure(table, options=console.options.update(max_width=1_000)).maximum > console.width:
+        table.padding = (0, 0, 0, 0)
+        for column in table.columns:
+            column.header = str(column.header).replace(" ", "\n")
+    console.print(table)
 
 
 def options_json(run: Run) -> dict[str, Any]:
@@ -94,7 +106,7 @@ def print_evaluations(console: Console, run: Run, ids: list[int]) -> None:
     table = table_of("On other rows, at the cut-offs of validation", heads, left=["on"], pad=0)
     for row in rows:
         table.add_row(*map(escape, row), end_section=row[2] == str(shown[-1]))
-    console.print(table)
+    print_table(console, table)
     for name, each in run.external.items():
         known = f", sha256 {each.sha256[:12]}" if each.sha256 else ""
         say(console, f"{name}: {each.file}{known}, judged at {each.at}.", *(f"{name}: {said}" for said in each.notes))
@@ -117,7 +129,7 @@ def print_options(console: Console, front: Frontier, options: list[Option]) -> N
     for each in options:
         cells = [f"{each.figures[name]:.4f}" if "loss" in name else _written(each, name) for name in names]
         table.add_row(str(each.id), *cells, each.mark, style="bold" if each.mark else None)
-    console.print(table)
+    print_table(console, table)
     pairs = pair_sentences(front, [each.id for each in options])
     say(console, *mark_words(front, options), *_legend(front), *pairs)
 
@@ -211,12 +223,25 @@ def print_rates(console: Console, front: Frontier, ids: list[int]) -> None:
     record = front.record()
     for name, rates in record.groups.items():
         shown = RATES if isinstance(rates, GroupRates) else VALUES
+        off = {rate: _widths(record, name, rate) for rate in shown}
         what = "Rates" if shown is RATES else "Means"
         heads = ["group", "n", "id", *map(in_words, shown)]
         table = table_of(f"{what} per group of {name} on {record.name}", heads, left=["group"])
         for j, level in enumerate(rates.levels):
             for place in map(front.place, ids):
                 about = (escape(level), f"{rates.n[j]:.0f}") if place == front.place(ids[0]) else ("", "")
-                cells = [_digits(float(rates.rate(rate)[place, j])) for rate in shown]
+                cells = [
+                    with_rounding(_digits(float(rates.rate(rate)[place, j])), float(off[rate][place, j]))
+                    for rate in shown
+                ]
                 table.add_row(*about, str(front.ids[place]), *cells, end_section=place == front.place(ids[-1]))
-        console.print(table)
+        print_table(console, table)
+
+
+def _widths(record: Evaluation, attribute: str, rate: str) -> Array:
+    """Return how far the exact rates of groups can be from those of rounded counts, (N, c)."""
+    shown = record.groups[attribute].rate(rate)
+    if rate not in RATES:
+        return np.zeros(shown.shape)
+    span = record.span(attribute, rate)
+    return Range(shown, span.low, span.high).width
