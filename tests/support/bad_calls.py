@@ -366,6 +366,7 @@ def of_tables() -> Iterator[Call]:
     for method in ("predict", "predict_proba"):
         yield Call(f"TableModel.{method}", getattr(model, method), {"data": FRAME})
     yield Call("TableModel.score", model.score, {"data": FRAME, "y": FRAME["paid"], "sample_weight": None})
+    yield Call("TableModel.get_params", model.get_params, {"deep": True}, {"deep": FLAG})
     given = {"path": "model", "overwrite": True, "formats": ["cyclonedx"]}
     forms = entries(NAME, lambda each: ["cyclonedx", each], "empty list", "empty array")
     yield Call("TableModel.save", model.save, given, {"path": PLACE, "formats": forms})

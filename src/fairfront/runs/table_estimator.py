@@ -16,6 +16,7 @@ from ..exceptions import InputError
 from ..frontier.judgement import encode_labels
 from ..objectives import Task
 from ..tables.table import listed
+from ..validation import check_flag
 from ..validation.inputs import as_numbers, check_labels, check_weights
 
 
@@ -86,6 +87,7 @@ class TableEstimator(ABC):
         deep : bool
             Ignored: none of them has parameters of its own to be set here.
         """
+        check_flag(deep, "deep")
         return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
 
     def set_params(self, **params: Any) -> Self:
