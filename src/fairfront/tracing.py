@@ -48,7 +48,7 @@ def trace(
     groups: Groups | None = None,
     estimator: Any = None,
     random_state: int | None = None,
-    held_out: bool | None = None,
+    held_out: bool | None = False,
     person: Any = None,
     checkpoint: Any = None,
     resume: bool = False,
@@ -85,13 +85,12 @@ def trace(
         fits of it, not certified, and X is whatever it takes. ``solver`` is then a `Weighting`, which says how many
         weightings are tried, which gap is lowered, and on which rows it is measured.
     random_state : int, seed of random starts, folds and fits, optional
-    held_out : bool, optional
+    held_out : bool or None
         Whether all points are also judged on the training rows, by the scores that each row gets from the point solved
         without it, with its caps kept: the evaluation "held_out". That is a Newton step in closed form and costs less
-        than the trace for smooth losses and dense rows in memory with at most 500 weights. There it is made unless it
-        is turned off, up to about half a million rows (times classes). True makes it elsewhere too: from 10 folds
-        that are refitted for hinges, sparse rows and more weights, and from the folds that an estimator's weightings
-        are measured on.
+        than the trace for smooth losses and dense rows in memory with at most 500 weights; None makes it only there, up
+        to about half a million rows (times classes). True makes it elsewhere too: from 10 folds that are refitted for
+        hinges, sparse rows and more weights, and from the folds that an estimator's weightings are measured on.
     person : array of shape (n,), optional
         Who each row is, where people have several: held-out scores are those without all rows of the person, and
         folds of an estimator keep people together. It is used for nothing else and not kept.

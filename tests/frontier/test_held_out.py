@@ -30,7 +30,7 @@ def rows() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def traced(rows: tuple[Any, ...], **options: Any) -> ff.Frontier:
     X, y, group = rows
-    known = {"favourable": "yes", "n_points": 5, "progress": False, **options}
+    known = {"favourable": "yes", "n_points": 5, "progress": False, "held_out": None, **options}
     return ff.trace(X, y, sensitive_features=group, **known)
 
 
@@ -38,7 +38,7 @@ def test_there_are_none_of_rows_that_lie_elsewhere(rows) -> None:
     array = optional("dask.array")
     X, y, group = (array.from_array(each, chunks=(100, *each.shape[1:])) for each in rows)
     known = {"sensitive_features": group, "favourable": "yes", "n_points": 3, "progress": False}
-    assert not ff.trace(X, y, **known).evaluations
+    assert not ff.trace(X, y, **known, held_out=None).evaluations
     with pytest.raises(ff.InputError, match="needs all rows in memory, found Dask collections"):
         ff.trace(X, y, **known, held_out=True)
 

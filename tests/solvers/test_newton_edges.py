@@ -98,7 +98,7 @@ def test_conjugate_gradients_above_the_dense_limit(monkeypatch: pytest.MonkeyPat
     for module in (linear, sqp):
         monkeypatch.setattr(module, "DENSE_LIMIT", 2)
     monkeypatch.setattr(LinearProblem, "hessian", None)
-    sparse = traced(twin, n_points=6, held_out=False)  # which would form a Hessian of so few weights
+    sparse = traced(twin, n_points=6)
     assert_ended_well(sparse, 1e-6)
     np.testing.assert_allclose(sparse.objectives, dense.objectives, atol=1e-6)
     np.testing.assert_allclose(sparse.models.coef, dense.models.coef, atol=1e-5)
