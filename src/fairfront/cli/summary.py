@@ -50,7 +50,7 @@ VALUES = ("prediction", "residual", "mse")
 def print_table(console: Console, table: Table) -> None:
     """Print a table; one that is too wide has headings of several lines and no space to spare: figures stay whole."""
     if console.measure(table, options=console.options.update(max_width=1_000)).maximum > console.width:
-        table.padding = (0, 0, 0, 0)
+        table.padding, table.show_edge = (0, 0, 0, 0), False
         for column in table.columns:
             column.header = str(column.header).replace(" ", "\n")
     console.print(table)
