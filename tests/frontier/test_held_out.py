@@ -233,6 +233,7 @@ def test_regressions_are_judged_by_their_held_out_residuals() -> None:
         notion="demographic_parity",
         groups=ff.Groups(min_size=1),
         n_points=3,
+        held_out=True,
     )
     residual = y - X @ front.models.coef[0, 0] - front.models.intercept[0, 0]
     assert front.column("mse", "held_out")[0] > 1.5 * np.mean(residual**2)
