@@ -212,7 +212,7 @@ def test_dates_that_rows_are_not_split_by_are_told():
         ordered = sorted(data["applied"])
         assert ordered[0] <= each[0][:7] <= each[1][:7] <= ordered[-1]
     gone = ff.trace_table(data.drop(columns=["applied", "born"]), **known)
-    assert "| Period | no column with dates was found |" in gone.select(id=0).card
+    assert "| Period | not known: no column that was read has dates |" in gone.select(id=0).card
 
 
 def test_no_end_of_the_period_is_that_of_a_few_people():

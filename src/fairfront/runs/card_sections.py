@@ -205,7 +205,7 @@ def _period(periods: Sequence[Mapping[str, Any]]) -> str:
         about = "" if period["split"] else " (not what rows are split by)"
         said.append(f"{period['column']}{about}: {', '.join(parts)}")
     ends = "ten rows of each part lie at or beyond each end"
-    return f"{'; '.join(said)} ({ends})" if said else "no column with dates was found"
+    return f"{'; '.join(said)} ({ends})" if said else "not known: no column that was read has dates"
 
 
 def _treated(treatments: Sequence[Mapping[str, Any]]) -> str:
