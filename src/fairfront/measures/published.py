@@ -109,7 +109,7 @@ def _overall_ranges(sums: Sums, task: Task) -> dict[str, dict[str, RateRange]]:
     found = rate_ranges(publish_counts(sums.everyone.with_everyone(), task.favourable), task.favourable)
     names = {"error": "error", "approval_rate": "selection", "tpr": "tpr", "fpr": "fpr"}
     every = {name: found[of] for name, of in names.items()}
-    return {"": {name: RateRange(of.low[:, -1], of.high[:, -1], of.least[-1]) for name, of in every.items()}}
+    return {"": {name: RateRange(of.low[:, -1], of.high[:, -1], np.array(of.least[-1])) for name, of in every.items()}}
 
 
 def published_people(rows: Array, good: int) -> tuple[Margins, Margins]:
