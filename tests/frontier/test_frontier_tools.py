@@ -268,5 +268,10 @@ def test_some_points_of_an_evaluated_frontier_are_saved_as_they_were_judged(data
     judged.save(tmp_path / "all")
     some.save(tmp_path / "some")
     whole, again = ff.load(tmp_path / "all"), ff.load(tmp_path / "some")
+    table = again.table()
     for name, values in whole.table().items():
-        np.testing.assert_array_equal(again.table()[name], values[places], err_msg=name)
+        if name in table:
+            np.testing.assert_array_equal(table[name], values[places], err_msg=name)
+        else:  # by how much a figure may be off stands where it is much for one of the points
+            assert name.endswith("_rounding")
+            assert (values[places] <= 0.02).all()

@@ -276,7 +276,7 @@ def test_a_model_chosen_by_probabilities_says_so(traced: tuple[Path, Path, Any])
     assert "usually understate gaps between people" in done.output
     card = (model / "card.md").read_text()
     assert "usually understate gaps between people" in card
-    assert "are given as probabilities: rows are counted by their shares" in card
+    assert " are given as probabilities: rows are counted by their shares." in card
     assert "understate" in json.loads((model / "decision.json").read_text())["notes"][0]
     decided = run("predict", model, path, "-o", folder.parent / "decided.csv")
     assert decided.exit_code == 0, decided.output

@@ -163,7 +163,7 @@ def test_outputs_name_the_reference_that_was_taken_and_how_to_choose_another(tmp
     words = ["--label", "income", "--score", "p", "--favourable", "50000+.", "--approval-rate", "0.2"]
     for groups, expected in (("sex", True), ("sex:ref=Female", False)):
         done = CliRunner().invoke(app, ["audit", str(path), *words, "--groups", groups], env={"COLUMNS": "200"})
-        told = "sex: the reference is Female, the largest group; choose another with sex:ref=Male." in done.output
+        told = "sex: the reference is Female, the largest group; choose another with --ref Male." in done.output
         assert told is expected
 
 
@@ -178,7 +178,7 @@ def test_a_run_and_its_card_name_the_reference_that_was_taken() -> None:
         stability=0,
         min_size=10,
     )
-    assert run.reference("sex") == "Female, the largest group; choose another with sex:ref=Male"
+    assert run.reference("sex") == "Female, the largest group; choose another with --groups sex:ref=Male,race:ref=White"
     assert run.reference("race") == "White"
     card = run.select(knee=True).card
     assert "Reference of sex: Female, the largest group." in card

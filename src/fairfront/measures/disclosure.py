@@ -48,7 +48,7 @@ NOTABLE = 0.02  # figures that rounding may move by more are written with how fa
 
 
 def with_rounding(text: str, rounding: float = 0.0) -> str:
-    return f"{text}±{rounding:.2f}" if rounding > NOTABLE else text
+    return f"{text}±{rounding:{'.2f' if rounding < 1.0 else '.3g'}}" if rounding > NOTABLE else text
 
 
 @dataclass(frozen=True)

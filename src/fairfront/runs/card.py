@@ -293,5 +293,6 @@ def read_about(file: Path) -> dict[str, str]:
     try:
         found = parse_json(data, str(file)) if kind == ".json" else tomllib.loads(data.decode("utf-8"))
     except (ChangedError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{file} is not {kind[1:].upper()} ({error}), {EXPECTED}; fix it.") from error
+        why = "" if isinstance(error, ChangedError) else f" ({error})"
+        raise InputError(f"{file} is not {kind[1:].upper()}{why}, {EXPECTED}; fix it.") from error
     return check_about(found, str(file))
