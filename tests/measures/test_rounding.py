@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import fairfront as ff
 from fairfront.measures import Evaluation, evaluate_scores
 from fairfront.measures.disclosure import POOLED, publish_table
+from fairfront.measures.intervals import share_interval, worst_gap_lower
 from fairfront.measures.published import published
 from fairfront.measures.rounding import table_range
 from fairfront.objectives import Groups, Task
@@ -84,6 +85,37 @@ def test_exact_figures_and_ends_lie_inside(seed: int, kind: str, confidence: flo
             assert (told[known] <= sure[known] + 1e-9).all(), name
         elif name not in ("auc", "approval_rate"):
             assert (told[known] >= sure[known] - 1e-9).all(), name
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 10**9), st.sampled_from(["binary", "multiclass"]))
+def test_exact_rates_of_groups_and_of_all_rows_lie_inside(seed: int, kind: str) -> None:
+    task, exact = drawn_rows(seed, kind)
+    shown = published(exact, task)
+    for name, rates in shown.groups.items():
+        own = [j for j, level in enumerate(rates.levels) if level != POOLED]
+        places = np.array([exact.groups[name].levels.index(rates.levels[j]) for j in own], dtype=np.intp)
+        for rate in ("selection", "tpr", "fpr", "error"):
+            span, sure = shown.span(name, rate).at(np.array(own, dtype=np.intp)), exact.span(name, rate).at(places)
+            there = ~np.isnan(sure.low)
+            shown_ends, exact_ends = (((each.low, each.high), share_interval(each)) for each in (span, sure))
+            for (low, high), (least, most) in zip(shown_ends, exact_ends, strict=True):
+                assert (low[there] <= least[there] + 1e-9).all(), rate
+                assert (high[there] >= most[there] - 1e-9).all(), rate
+        for rate in ("tpr_gap", "selection_gap"):
+            lower = (record.figure(f"{name}.{rate}", 0.95, worst_gap_lower) for record in (shown, exact))
+            told, sure_end = (np.nan_to_num(end) for end in lower)
+            assert (told <= sure_end + 1e-9).all()
+    cells, good = exact.sums.everyone.rows[:, 0], task.favourable
+    labels, chosen = cells[0].sum(axis=1), cells[:, :, good]
+    for rate, part, whole in (
+        ("tpr", chosen[:, good], labels[good]),
+        ("fpr", chosen.sum(axis=1) - chosen[:, good], labels.sum() - labels[good]),
+    ):
+        known = shown.ranges[""][rate]
+        if whole:
+            assert (known.low <= part / whole + 1e-9).all(), rate
+            assert (part / whole <= known.high + 1e-9).all(), rate
 
 
 @settings(max_examples=60, deadline=None)
