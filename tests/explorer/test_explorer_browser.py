@@ -14,7 +14,7 @@ import pytest
 import fairfront as ff
 from fairfront.explorer.details import walk
 from fairfront.frontier.selection import plain_place
-from tests.support.pages import loans
+from tests.support.pages import loans, record_of
 from tests.support.visits import Visit
 
 SLOW_CLIPBOARD = """() => {
@@ -157,7 +157,8 @@ def test_axes_and_parts_can_be_picked(visit: Any, written: Path) -> None:
     found.page.select_option("#up", "cost")
     found.fill("#cost-missed", "5")
     found.page.select_option("#up", "error")
-    found.page.locator("#parts input[value='1']").check()
+    train = [part["name"] for part in record_of(written)["parts"]].index("train")
+    found.page.locator(f"#parts input[value='{train}']").check()
     trained = front.evaluate(X[:500], y[:500], sensitive_features={"group": groups["group"][:500]}, name="train")
     place = front.place(found.card("plain"))
     assert found.figure("plain", "error") == trained.column("error", "train")[place]
