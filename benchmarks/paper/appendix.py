@@ -30,7 +30,7 @@ from .methods import PDOS
 from .trial import gather, spread, trial
 
 SPLITS = 5
-FEWER = 2
+FEWER = 1
 """Splits of what the distance does not look at: the charge degree, five groups, and other columns."""
 PAIRS = tuple(Spec(data, attribute) for data in ("adult", "compas", "compas_charge") for attribute in ("sex", "race")
               if (data, attribute) != ("adult", "race"))  # fmt: skip
