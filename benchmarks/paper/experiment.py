@@ -241,8 +241,8 @@ Not stated either, and the same for every combination unless a page says otherwi
 | start | random, of lengths 0.1, 1 and 3; with four steps these are 12 runs, chosen among on validation rows |
 | inner problem of Algorithm 1 | K = 20 steps of rho = 1 / L_Phi, alpha from uniform weights again at each outer step |
 | epsilon_1, epsilon_2 | 1e-2, as the paper says; they compare lengths of raw gradients in both readings |
-| columns of Adult | 13 integer-coded columns, sex and race among them, which the paper's appendix counts fit |
-| columns of COMPAS | those of Zafar et al. (age category, race, sex, priors, charge degree), one-hot; also tried: all columns one-hot without the sensitive ones |
+| columns of Adult | 13 integer-coded ones, sex and race among them, as FERM's published code loads them (without native-country) |
+| columns of COMPAS | those of Zafar et al. (age category, race, sex, priors, charge degree), one-hot; tried too: all columns one-hot without the sensitive ones. Pages call the columns of these two rows the paper's |
 | peers | GridSearch of 100 (frontiers: 200) as the paper says; ExponentiatedGradient with difference bounds .01 and .05 and fairlearn's 50 rounds; FERM with C = 0.01, 0.1 and 1 |
 | how a model is picked | on validation rows: the smallest DEO among candidates that keep 97 % of plain training's accuracy |
 

@@ -20,7 +20,7 @@ from .trial import LEAST, gather, spread, trial
 EXPONENTIATED = "Minimax reduction: ExponentiatedGradient"
 METHODS = (NORMAL, NEAREST.method, EXPONENTIATED, "PB-PDO (fairfront)", "Newton (fairfront)")
 SPEC = Spec("adult", "race", "paper", "random")
-SPLITS = 20
+SPLITS = 3
 OWN = f"{NEAREST.method}: one run, not chosen"
 
 

@@ -18,7 +18,7 @@ from .table1 import COMPARED, ROWS, compared
 from .trial import CAPS, trial
 
 OURS = "Newton (fairfront)"
-SPLITS = 20
+SPLITS = 3
 
 
 def tasks(quick: bool) -> dict[str, Task]:
