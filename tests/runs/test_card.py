@@ -152,7 +152,7 @@ def test_groups_and_gaps_on_validation_are_those_that_the_rule_read(runs):
             assert low <= value <= high
     everyone = part["groups"]["sex"][-1]
     assert everyone["error"][0] == pytest.approx(front.column("error")[place], abs=1e-6)
-    good = everyone["base_rate"]
+    good = float(front.record().labels[front.facts.task.favourable])
     approved = good * everyone["tpr"][0] + (1 - good) * everyone["fpr"][0]
     assert approved == pytest.approx(everyone["selection"][0], abs=1e-5)
     for worst in part["worst"]:
@@ -440,7 +440,7 @@ def test_ids_that_were_listed(runs):
     model = chosen(run)
     decision = model.facts["decision"]
     assert decision["listed"] == list(run.shown)
-    said = "were listed when the run was traced and whenever it was shown, up to the decision of"
+    said = "were listed when the run was traced, before the decision of"
     assert f"{said} {decision['at']}: ids {', '.join(map(str, run.shown))}." in model.card
 
 

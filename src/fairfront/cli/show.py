@@ -42,7 +42,8 @@ def show(
         list[int] | None, typer.Option(metavar="N", help="Model whose rates are shown; may be repeated.")
     ] = None,
     on: Annotated[
-        str, typer.Option(metavar="NAME", help="Rows whose figures are shown: validation, or a name of evaluate.")
+        str,
+        typer.Option(metavar="NAME", help="Rows whose figures are shown: validation, held_out, or a name of evaluate."),
     ] = USUAL,
     trust: Trust = None,
     json_output: AsJson = False,

@@ -90,7 +90,7 @@ def seen_on(run: Run, on: str | None) -> Run:
 
 
 def print_evaluations(console: Console, run: Run, ids: list[int]) -> None:
-    """Print figures of some models on validation and on external rows, and where those are from."""
+    """Print figures of some models held out, on validation and on external rows, and where those are from."""
     if not run.external:
         return
     usual = (plain_id(run.frontier), suggested_id(run.frontier))
@@ -103,7 +103,8 @@ def print_evaluations(console: Console, run: Run, ids: list[int]) -> None:
             about = (name, str(front.record().n)) if option.id == shown[0] else ("", "")
             rows.append([*about, str(option.id), *(_written(option, each) for each in names)])
     heads += [HEADS.get(each, "upper" if Column.of(each).end else in_words(each)) for each in names]
-    table = table_of("On other rows, at the cut-offs of validation", heads, left=["on"], pad=0)
+    at = "" if run.frontier.operating() is None else ", at the cut-offs of validation"
+    table = table_of(f"On other rows{at}", heads, left=["on"], pad=0)
     for row in rows:
         table.add_row(*map(escape, row), end_section=row[2] == str(shown[-1]))
     print_table(console, table)

@@ -2,7 +2,8 @@
 
 Nothing is hidden and nobody is left out of a figure. Counts of people are published as follows:
 
-1. Groups of fewer than `LIMIT` people are pooled as `POOLED`. Figures of fewer than `LIMIT` people are not given.
+1. Groups of fewer than `LIMIT` people are pooled as `POOLED`. Rates that rest on fewer people are of rounded counts and
+   written with ±; figures of scores of so few are not given.
 2. A count from 1 to `LIMIT` - 1 is rounded to the nearest of 0, 5 and 10. So that what remains of a whole is such a
    count too, wholes that are to be split are rounded to multiples of 5 while they are small themselves.
 3. The rest of a whole is the published whole less the published part, and the total over groups stays what it is in
@@ -37,13 +38,12 @@ POOLED = "(small groups)"
 FEW = f"fewer than {LIMIT} people"
 ROUNDED = (
     f"Counts of fewer than {LIMIT} people are rounded to 0, 5 or 10, groups of fewer than {LIMIT} are pooled, and "
-    "figures are computed from the rounded counts; ± says by how much exact figures may differ, and bounds include it."
+    "figures are computed from the rounded counts; ± says how far exact figures may be off at most, often in one "
+    "direction only, and bounds include it."
 )
 EXACT = (
     "Exact counts: small groups and small counts are shown as they are (small = 0), for use where the rows are kept."
 )
-
-
 NOTABLE = 0.02  # figures that rounding may move by more are written with how far
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..objectives.groups import FEWEST
+from ..tables.encoder import RARE
 from ..validation import counted
 from .card_blocks import (
     HEADS,
@@ -80,7 +82,7 @@ def _calibration(card: Mapping[str, Any]) -> Iterator[Section]:
             if all(key in line for key in CALIBRATION)
         ]
         if rows:
-            said = "Perfect calibration has slope 1 and mean bias 0; a slope below 1 means probabilities too extreme."
+            said = "Calibrated: slope 1, observed minus predicted 0. A slope below 1 means probabilities too extreme."
             if card["model"]["task"] == "multiclass":
                 said += f" Probabilities are those of {card['model']['favourable']}."
             table = Table(("part", "group", *(HEADS[key] for key in CALIBRATION)), tuple(rows))
@@ -107,7 +109,8 @@ def _levels(each: Mapping[str, Any]) -> tuple[tuple[str, bool], tuple[str, bool]
 
 def _marks(data: Mapping[str, Any]) -> str:
     marks = ", ".join(map(repr, data["missing_marks"]))
-    return f"Levels of fewer than 10 rows of train, or of fewer than 0.1 %, are rare. Read as missing: {marks}."
+    rare = f"Levels of fewer than {FEWEST} rows of train, or of fewer than {100 * RARE:g} %, are rare."
+    return f"{rare} Read as missing: {marks}."
 
 
 def _stability(card: Mapping[str, Any]) -> str:

@@ -163,7 +163,7 @@ def _group_words(card: Mapping[str, Any]) -> Iterator[str]:
         if each["left_out"]:
             yield f"Too small to be compared in training: {', '.join(each['left_out'])}."
         if each["rows_without_group"]:
-            yield f"Rows without {each['attribute']} count in the loss and in figures of all rows, not in gaps."
+            yield f"Rows without {each['attribute']!r} count in the loss and in figures of all rows, not in gaps."
 
 
 def _data(card: Mapping[str, Any]) -> Section:
@@ -268,10 +268,10 @@ def _heading(name: str) -> str:
 def _listed(card: Mapping[str, Any]) -> Iterator[str]:
     decision, id, among = card["decision"], card["model"]["id"], counted(card["model"]["points"], "model")
     ids = ", ".join(map(str, decision["listed"]))
-    said = f"{len(decision['listed'])} of {among} were listed when the run was traced and whenever it was shown"
-    yield f"{said}, up to the decision of {decision['at']}: ids {ids}."
+    said = f"{len(decision['listed'])} of {among} were listed when the run was traced"
+    yield f"{said}, before the decision of {decision['at']}: ids {ids}."
     if id not in decision["listed"]:
-        yield f"Id {id}, which was chosen, was not listed and is added here."
+        yield f"Id {id}, which was chosen, was not among them and is added here."
 
 
 def _over(card: Mapping[str, Any]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from ..exceptions import InputError
+from ..objectives.groups import FEWEST
 from ..records import Record
 from .notation import PLAIN, Decimal, Notation
 from .statistics import TrainingRows
@@ -18,6 +19,7 @@ from .table import MISSING, Array, Chunk, CodeBook, Column, Kind, Rows, Table, l
 
 OTHER, NONE = "(other)", "(missing)"
 WIDE = 256
+RARE = 0.001  # share of the rows of train below which a level is pooled with others
 FULL = 0.1
 STATISTICS = ("median", "mean", "factor")
 Entry = tuple[NDArray[Any], Array]
@@ -110,8 +112,8 @@ class TableEncoder(Record):
         rows: Table | TrainingRows,
         features: Sequence[str],
         *,
-        rare: float = 0.001,
-        min_count: int = 10,
+        rare: float = RARE,
+        min_count: int = FEWEST,
         sparse: bool | None = None,
         notations: Mapping[str, Notation] | None = None,
     ) -> TableEncoder:
