@@ -96,7 +96,7 @@ class FunctionProblem:
         eye, names = np.eye(m), tuple(f"h_{i + 1}" for i in range(m))
         self.algebra = Algebra(eye[0], eye[1:], np.zeros(m - 1), np.zeros(m - 1, dtype=bool), Identity(), names)
 
-    def values(self, x: Array) -> tuple[Array, Any]:
+    def heights(self, x: Array) -> tuple[Array, Any]:
         """Values (m,), and gradients where functions return both."""
         found = _called(self.functions, x)
         if self.jac is not True:
@@ -109,7 +109,7 @@ class FunctionProblem:
 
     def evaluate(self, x: Array) -> tuple[Array, Array]:
         """Values (m,) and Jacobian (m, d)."""
-        values, gradients = self.values(x)
+        values, gradients = self.heights(x)
         if self.jac is None:
             gradients = approx_fprime(x, lambda at: _flat(_called(self.functions, at)))
         elif self.jac is not True:

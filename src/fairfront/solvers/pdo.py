@@ -288,7 +288,7 @@ def confirmed(
     if np.linalg.norm(down) <= UNLIKE:
         return status, 1
     with np.errstate(all="ignore"):
-        ray = np.array([problem.values(x - t * (1.0 + np.linalg.norm(x)) * down)[0] for t in RAY])
+        ray = np.array([problem.heights(x - t * (1.0 + np.linalg.norm(x)) * down)[0] for t in RAY])
     step = np.diff(np.vstack([h, ray[-FAR:]]), axis=0)
     if (step <= 0.0).all() and (step < 0.0).any(axis=1).all():
         return Status.UNATTAINED, 1 + len(RAY)
