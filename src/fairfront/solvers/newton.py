@@ -22,6 +22,7 @@ from .loop import Aim, Outcome
 from .sqp import PRECISE, Knot, KnotSolver
 
 WALK = 8  # steps from unconstrained training to caps where a jump may have ended in a worse local optimum
+NO_GAP = 1e-12  # worst gap of unconstrained training, as a share of its loss, that is none
 ON_LEVEL = 1e-6  # share to which the level of a preference is bracketed before its point is solved
 
 
@@ -164,10 +165,11 @@ def newton_path(
 def _warn_of_fewer(knots: list[Knot], count: int, problem: LinearProblem) -> None:
     """Say so where fewer different points were solved than asked for, and why."""
     found = len({knot.W.tobytes() for knot in knots if knot.status.solved})
-    if found >= count:
-        return
     last = knots[-1]
-    worst = float(problem.algebra.worst(problem.values(last.W[None])).max())
+    gaps = problem.algebra.worst(problem.values(np.stack([knots[0].W, last.W]))).max(axis=1)
+    if found >= count or gaps[0] <= NO_GAP * abs(float(problem.algebra.p @ knots[0].L)):  # or nothing is to be lowered
+        return
+    worst = float(gaps[1])
     warnings.warn(
         f"{count} points were asked for, and {found} different ones were solved: the path ends at a worst gap of "
         f"{worst:.3g} with the status {last.status.value!r}; points beyond it could not be placed.",
