@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import warnings
@@ -12,11 +13,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 from sklearn.metrics import roc_auc_score, roc_curve
 from typer.testing import CliRunner
 
 import fairfront as ff
 from fairfront.cli import app
+from fairfront.cli.summary import print_options, print_rates
 from fairfront.exceptions import InputError
 from fairfront.runs import Run
 from fairfront.runs.card_exports import cyclonedx_of, hub_card_of, markdown_of, page_of
@@ -335,6 +338,53 @@ def test_cyclonedx_has_metrics_and_fairness_assessments(runs):
         "sex",
         "group",
     }
+
+
+@pytest.mark.parametrize("scale", [0.01, 10_000.0])
+def test_figures_of_values_have_digits_that_count_whatever_the_unit(scale):
+    data = frame()
+    data["loan_amount"] *= scale / data["loan_amount"].std()
+    run = ff.trace_table(data, stability=0, progress=False, n_points=5, **KINDS["values"])
+    model, front = chosen(run), run.frontier
+    assert len(run.options()) > 1
+
+    console = Console(width=200, record=True, file=io.StringIO())
+    print_options(console, front, run.options())
+    print_rates(console, front, [each.id for each in run.options()])
+    printed = console.export_text()
+    for option in run.options():
+        cells = next(line.split() for line in printed.splitlines() if line.split()[:1] == [str(option.id)])
+        for cell, name in zip(cells[1:5], option.figures, strict=True):
+            noise = 1e-9 * max(each.figures[name] for each in run.options())
+            assert float(cell.partition("±")[0]) == pytest.approx(option.figures[name], rel=0.005, abs=noise)
+
+    known = model.facts["parts"]["validation"]["figures"]["mse"]
+    mine, plain = (float(front.column("mse")[front.place(id)]) for id in (model.facts["model"]["id"], plain_id(front)))
+    assert known["chosen"][0] == pytest.approx(mine, rel=1e-5)
+    assert known["difference"][0] == pytest.approx(mine - plain, rel=1e-4)
+    shown = markdown_of(model.facts)
+    cells = [line.split("|")[3].strip() for line in shown.splitlines() if line.split("|")[2:3] == [" difference "]]
+    assert len(cells) == 2
+    for cell, part in zip(cells, model.facts["parts"].values(), strict=True):
+        told = [float(each) for each in re.fullmatch(r"(\S+) \((\S+) to (\S+)\)", cell).groups()]
+        assert told == pytest.approx(part["figures"]["mse"]["difference"], rel=0.005)
+        assert cell.startswith("+" if told[0] > 0 else "-")
+    assert not re.search(r"[ (]-0(\.0*)?[ )]", shown + printed)
+
+    card = json.loads(cyclonedx_of(model.facts))["components"][0]["modelCard"]
+    metrics = {(e["type"], e["slice"]): float(e["value"]) for e in card["quantitativeAnalysis"]["performanceMetrics"]}
+    assert metrics["squared error", "validation"] == pytest.approx(mine, rel=0.005)
+    lines = model.facts["parts"]["test"]["groups"]["group"]
+    for line in (line for line in lines if isinstance(line["mse"], list) and line["status"] != "all"):
+        found = metrics["squared error", f"test, group={line['group']}"]
+        assert found == pytest.approx(line["mse"][0], rel=0.005)
+    traded = card["considerations"]["performanceTradeoffs"]
+    assert [said.partition(": ")[2] for said in traded] == cells
+    worst = [
+        each["value"] for part in model.facts["parts"].values() for each in part["worst"] if each["figure"] == "mse_gap"
+    ]
+    harms = [each["harms"] for each in card["considerations"]["fairnessAssessments"]]
+    assert [float(re.search(r": (\S+) against", said)[1]) for said in harms] == pytest.approx(worst, rel=0.005)
 
 
 def test_the_group_at_risk_of_errors_is_that_with_more_of_them(runs):

@@ -17,10 +17,11 @@ from ..frontier.held_out import HELD_OUT
 from ..frontier.judgement import operating_words
 from ..measures import Evaluation, GroupRates
 from ..measures.disclosure import EXACT, ROUNDED, with_rounding
-from ..measures.figures import Column
+from ..measures.figures import VALUES, Column
 from ..measures.rounding import Range
 from ..objectives import Array
 from ..runs import Run
+from ..runs.card_blocks import significant
 from ..runs.options import (
     Option,
     has_intervals,
@@ -44,7 +45,8 @@ HEADS = {"approval_rate": "approved", "selection_ratio": "ratio"}
 """Headings that leave room for the others on a narrow screen; the lines below say more."""
 ANOTHER = "--approval-rate RATE, --cutoff CUTOFF or --costs FALSE_POSITIVE,FALSE_NEGATIVE"
 RATES = ("selection", "tpr", "fpr", "error")
-VALUES = ("prediction", "residual", "mse")
+NOISE = 1e-9
+"""Of the largest figure in a column: what is smaller is 0 but for arithmetic."""
 
 
 def print_table(console: Console, table: Table) -> None:
@@ -101,7 +103,7 @@ def print_evaluations(console: Console, run: Run, ids: list[int]) -> None:
         for option in options_of(front, shown):
             names = [each for each in option.figures if each not in ("loss", front.facts.gap_column)]
             about = (name, str(front.record().n)) if option.id == shown[0] else ("", "")
-            rows.append([*about, str(option.id), *(_written(option, each) for each in names)])
+            rows.append([*about, str(option.id), *(_written(option, each, _is_value(front)) for each in names)])
     heads += [HEADS.get(each, "upper" if Column.of(each).end else in_words(each)) for each in names]
     at = "" if run.frontier.operating() is None else ", at the cut-offs of validation"
     table = table_of(f"On other rows{at}", heads, left=["on"], pad=0)
@@ -126,9 +128,11 @@ def print_options(console: Console, front: Frontier, options: list[Option]) -> N
     names = [name for name in options[0].figures if name == first or Column.of(name).end != "upper"]
     heads = [{**HEADS, first: "upper"}.get(name, in_words(name)) for name in names]
     title = f"{len(options)} of {counted(len(front), 'candidate model')}"
-    table = table_of(title, ["id", *heads, ""], pad=0)
-    for each in options:
-        cells = [f"{each.figures[name]:.4f}" if "loss" in name else _written(each, name) for name in names]
+    table, values = table_of(title, ["id", *heads, ""], pad=0), _is_value(front)
+    for each in _without_noise(options) if values else options:
+        cells = [
+            _loss(each.figures[name], values) if "loss" in name else _written(each, name, values) for name in names
+        ]
         table.add_row(str(each.id), *cells, each.mark, style="bold" if each.mark else None)
     print_table(console, table)
     pairs = pair_sentences(front, [each.id for each in options])
@@ -165,13 +169,30 @@ def _legend(front: Frontier) -> list[str]:
     return [*lines, f"suggested: smallest {what} among {among}{other}."]
 
 
-def _written(option: Option, name: str) -> str:
-    return with_rounding(_digits(option.figures[name]), option.rounding.get(name, 0.0))
+def _is_value(front: Frontier) -> bool:
+    """Tell whether figures are in the unit of the target, or its square, where three decimals may be all or none."""
+    return front.facts.task.kind == "regression"
 
 
-def _digits(value: float) -> str:
+def _without_noise(options: list[Option]) -> list[Option]:
+    least = {name: NOISE * np.max([abs(each.figures[name]) for each in options]) for name in options[0].figures}
+    settled = [{name: 0.0 if abs(v) < least[name] else v for name, v in each.figures.items()} for each in options]
+    return [replace(each, figures=figures) for each, figures in zip(options, settled, strict=True)]
+
+
+def _loss(value: float, values: bool) -> str:
+    return significant(value, 4) if values else f"{value:.4f}"
+
+
+def _written(option: Option, name: str, values: bool) -> str:
+    return with_rounding(_digits(option.figures[name], values), option.rounding.get(name, 0.0))
+
+
+def _digits(value: float, values: bool) -> str:
     if not np.isfinite(value):
         return "not defined"
+    if values:
+        return significant(value)
     return f"{value:.3f}" if abs(value) < 100 else f"{value:.4g}"
 
 
@@ -207,11 +228,12 @@ def print_picture(console: Console, run: Run) -> None:
                 grid[r][c] = marks.get(id, "o")
     axes = f"{error} (vertical) against {in_words(gap)} (horizontal) on {front.record().name}"
     say(console, f"{axes}; U unconstrained, S suggested")
-    labels = {0: f"{y.max():.3f}", HEIGHT - 1: f"{y.min():.3f}"}
+    left, right, low, high = (_digits(float(each), _is_value(front)) for each in (x.min(), x.max(), y.min(), y.max()))
+    labels = {0: high, HEIGHT - 1: low}
     for i, line in enumerate(grid):
         say(console, f"{labels.get(i, ''):>8} |{''.join(line)}")
     say(console, f"{'':>8} +{'-' * WIDTH}")
-    say(console, f"{'':>10}{x.min():.3f}{x.max():>{WIDTH - 5}.3f}")
+    say(console, f"{'':>10}{left}{right:>{WIDTH - len(left)}}")
 
 
 def _steps(values: Any, cells: int) -> Any:
@@ -223,7 +245,7 @@ def _steps(values: Any, cells: int) -> Any:
 def print_rates(console: Console, front: Frontier, ids: list[int]) -> None:
     record = front.record()
     for name, rates in record.groups.items():
-        shown = RATES if isinstance(rates, GroupRates) else VALUES
+        shown = RATES if isinstance(rates, GroupRates) else tuple(VALUES)
         off = {rate: _widths(record, name, rate) for rate in shown}
         what = "Rates" if shown is RATES else "Means"
         heads = ["group", "n", "id", *map(in_words, shown)]
@@ -232,7 +254,9 @@ def print_rates(console: Console, front: Frontier, ids: list[int]) -> None:
             for place in map(front.place, ids):
                 about = (escape(level), f"{rates.n[j]:.0f}") if place == front.place(ids[0]) else ("", "")
                 cells = [
-                    with_rounding(_digits(float(rates.rate(rate)[place, j])), float(off[rate][place, j]))
+                    with_rounding(
+                        _digits(float(rates.rate(rate)[place, j]), rate in VALUES), float(off[rate][place, j])
+                    )
                     for rate in shown
                 ]
                 table.add_row(*about, str(front.ids[place]), *cells, end_section=place == front.place(ids[-1]))

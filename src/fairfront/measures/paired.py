@@ -23,7 +23,7 @@ from ..objectives import Array, Attribute, Task
 from .counts import ratio, sums_of, weighted_sums
 from .disclosure import pool_of
 from .evaluation import Evaluation, judgement_of
-from .figures import PARTS
+from .figures import PARTS, VALUES
 from .intervals import normal_quantile
 from .moves import Sides, changed_sides, moves_by_rate
 from .published import published, published_people
@@ -33,9 +33,13 @@ SHARES = ("selection", "tpr", "fpr", "error")
 MEANS = ("prediction", "mse")
 
 
-def rounded(values: ArrayLike, digits: int = 6) -> list[Any]:
-    """None for NaN."""
-    array = np.round(np.asarray(values, dtype=np.float64), digits)
+def rounded(values: ArrayLike, digits: int = 6, figure: str = "") -> list[Any]:
+    """None for NaN. Digits are those after the point; of a ``figure`` in the target's unit, those that count."""
+    array = np.asarray(values, dtype=np.float64)
+    if figure in VALUES:
+        array = np.array([float(f"{each:.{digits}g}") for each in array.ravel()]).reshape(array.shape)
+    else:
+        array = np.round(array, digits)
     found = array.astype(object)
     found[~np.isfinite(array)] = None
     return list(found.tolist())

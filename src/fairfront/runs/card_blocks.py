@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..measures.disclosure import EXACT, ROUNDED, with_rounding
+from ..measures.figures import VALUES
 from ..measures.lines import ALL, REFERENCE
 from ..measures.moves import OVERALL
 from .options import in_words
@@ -31,8 +32,6 @@ HEADS = {
     "slope": "slope",
     "brier": "Brier score",
 }
-VALUES = ("prediction", "residual", "mse")
-"""In the unit of the target or its square, not shares."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +71,17 @@ def number(value: Any, digits: int = 3) -> str:
     return text if float(text) else text.removeprefix("-")
 
 
-def significant(value: float) -> str:
-    """Three digits that count, whatever the unit."""
-    text = f"{value:.3g}"
+def significant(value: float, digits: int = 3) -> str:
+    """So many digits that count, whatever the unit."""
+    text = f"{value:.{digits}g}"
+    if not float(text):
+        return text.removeprefix("-")
     return f"{float(text):.0f}" if "e" in text and 1.0 <= abs(value) < 1e6 else text
+
+
+def written(value: float, figure: str) -> str:
+    """Of a mean of predictions digits that count, because its unit is the target's; of a rate those after the point."""
+    return significant(value) if figure in VALUES else number(value)
 
 
 def count(value: Any) -> str:
@@ -89,20 +95,20 @@ def estimate(value: Any, figure: str = "") -> str:
     """
     if value is None or isinstance(value, str):
         return number(value)
-    shown = significant if figure in VALUES else number
     middle, low, high, *off = value
-    return with_rounding(shown(middle), *off) + ("" if low is None else f" ({shown(low)} to {shown(high)})")
+    ends = "" if low is None else f" ({written(low, figure)} to {written(high, figure)})"
+    return with_rounding(written(middle, figure), *off) + ends
 
 
 def difference(value: Any, figure: str = "") -> str:
     """As `estimate`, with its sign, and a digit more where all is small."""
-    if value is None or figure in VALUES:
-        return estimate(value, figure)
-    middle, *ends = value
-    digits = 4 if max(abs(each) for each in value if each is not None) < 0.005 else 3
-    text, (low, high) = number(middle, digits), (number(end, digits) for end in ends)
-    sign = "+" if middle > 0 and float(text) else ""
-    return f"{sign}{text}" + ("" if ends[0] is None else f" ({low} to {high})")
+    if value is None:
+        return number(value)
+    known = [each for each in value if each is not None]
+    digits = 4 if max(map(abs, known)) < 0.005 else 3
+    text, *ends = (significant(each) if figure in VALUES else number(each, digits) for each in known)
+    sign = "+" if known[0] > 0 and float(text) else ""
+    return f"{sign}{text}" + (f" ({' to '.join(ends)})" if ends else "")
 
 
 def fields_table(pairs: Iterable[tuple[str, Any]]) -> Table:

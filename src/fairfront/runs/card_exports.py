@@ -12,7 +12,7 @@ from typing import Any
 
 from ..explorer.page import asset, inline_digest
 from ..measures.figures import Column, figure_of
-from .card_blocks import HEADS, Block, Listed, Section, number
+from .card_blocks import HEADS, Block, Listed, Section, difference, written
 from .card_sections import LIMITS, sections, title_of
 from .options import in_words
 
@@ -194,25 +194,26 @@ def _attributes(card: Mapping[str, Any]) -> list[str]:
 def _metrics(card: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for part, found in card["parts"].items():
         for figure, values in found["figures"].items():
-            yield from _metric(HEADS[figure], values["chosen"], part)
+            yield from _metric(figure, values["chosen"], part)
         for attribute, lines in found["groups"].items():
             for line in (line for line in lines if line["status"] != "all"):
                 for figure in ("selection", "tpr", "fpr", "error", "prediction", "mse"):
-                    yield from _metric(HEADS[figure], line.get(figure), f"{part}, {attribute}={line['group']}")
+                    yield from _metric(figure, line.get(figure), f"{part}, {attribute}={line['group']}")
 
 
-def _metric(name: str, value: Any, where: str) -> Iterator[dict[str, Any]]:
+def _metric(figure: str, value: Any, where: str) -> Iterator[dict[str, Any]]:
     if isinstance(value, list):
-        middle, low, high = value[:3]  # the ends include what rounding may have moved
-        ends = {} if low is None else {"confidenceInterval": {"lowerBound": number(low), "upperBound": number(high)}}
-        yield {"type": name, "value": number(middle), "slice": where, **ends}
+        told = [written(each, figure) for each in value[:3] if each is not None]
+        bounds = dict(zip(("lowerBound", "upperBound"), told[1:], strict=False))  # they include what rounding may move
+        ends = {"confidenceInterval": bounds} if bounds else {}
+        yield {"type": HEADS[figure], "value": told[0], "slice": where, **ends}
 
 
 def _tradeoffs(card: Mapping[str, Any]) -> Iterator[str]:
     for part, found in card["parts"].items():
         for figure, values in found["figures"].items():
             if values["difference"] is not None:
-                change = number(values["difference"][0])
+                change = difference(values["difference"], figure)
                 yield f"{HEADS[figure]} on {part}, this model less the unconstrained one: {change}"
 
 
@@ -231,11 +232,12 @@ def _assessments(card: Mapping[str, Any]) -> Iterator[dict[str, str]]:
                 each["value"], (int, float)
             ):
                 worse, other = each["between"]
-                if figure_of(Column.of(each["figure"]).figure).better < 0:
+                figure = Column.of(each["figure"]).figure
+                if figure_of(figure).better < 0:
                     worse, other = other, worse
                 yield {
                     "groupAtRisk": f"{each['attribute']}={worse}",
-                    "harms": f"{in_words(each['figure'])} on {part}: {number(each['value'])} against {other}",
+                    "harms": f"{in_words(each['figure'])} on {part}: {written(each['value'], figure)} against {other}",
                     "mitigationStrategy": capped,
                 }
 

@@ -112,13 +112,14 @@ def suggested_id(front: Frontier) -> int | None:
 def shortlist(front: Frontier, n: int = SHOWN) -> tuple[int, ...]:
     """Return the ids of about n points that differ in what people see: plain, suggested, and some between, by loss.
 
-    Points whose error and gap are the same to three digits are one option: nobody could see a difference. Each next
-    point is the one farthest from those that are listed.
+    Points whose error and gap are the same to three digits (of rates: after the point) are one option: nobody could see
+    a difference. Each next point is the one farthest from those that are listed.
     """
     columns = np.column_stack([front.column(main_error(front)), front.column(leading_gap(front))])
     axes = np.nan_to_num(columns, nan=1e9, posinf=1e9)
     scaled = axes / np.maximum(axes.max(axis=0) - axes.min(axis=0), 1e-12)
-    digits = [(f"{e:.3g}" if e >= 1 else f"{e:.3f}", f"{gap:.3f}") for e, gap in axes.tolist()]
+    form = ".3g" if main_error(front) == "mse" else ".3f"
+    digits = [(f"{e:{form}}", f"{gap:{form}}") for e, gap in axes.tolist()]
     solved = front.solved
     order = [int(solved[i]) for i in spread(axes[solved], min(len(solved), 4 * n))]
     known = dict.fromkeys([plain_id(front), suggested_id(front)])

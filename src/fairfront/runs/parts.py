@@ -81,7 +81,7 @@ def judged_points(
     found: dict[str, Any] = {}
     for place in front.solved.tolist():
         known = {key: [each.at(place) for each in figures[key]] for key in FIGURES if key in figures}
-        told = {key: [rounded([each.value, each.lower, each.upper]) for each in both] for key, both in known.items()}
+        told = {k: [rounded([c.value, c.lower, c.upper], figure=k) for c in both] for k, both in known.items()}
         for key, values in off.items():
             told[key][0] += _notable(float(values[place]))
         moves = {}
@@ -109,7 +109,7 @@ def _as_audited(one: dict[str, Any], plain: Mapping[str, Any]) -> None:
         middle, *ends = one["figures"][key]["difference"]
         value = line[key][0] - other[key][0]
         moved = [value, *(None if end is None else end - middle + value for end in ends)]
-        one["figures"][key] = {"value": line[key], "difference": rounded(np.array(moved, dtype=np.float64))}
+        one["figures"][key] = {"value": line[key], "difference": rounded(np.array(moved, dtype=np.float64), figure=key)}
 
 
 def _own(paired: PairedRows, figure: str) -> Change:
@@ -251,7 +251,8 @@ def _group_lines(front: Frontier, name: str, rates: PerGroup, place: int) -> lis
             span = front.record().span(name, figure).take(place)
             ends, off = list(share_interval(span, CONFIDENCE)), Range(value, span.low, span.high).width
         for line, known, far in zip(lines, np.stack([value, *ends], axis=1), off.tolist(), strict=True):
-            line[figure] = "not defined: nobody it is about" if np.isnan(known[0]) else rounded(known) + _notable(far)
+            told = rounded(known, figure=figure) + _notable(far)
+            line[figure] = "not defined: nobody it is about" if np.isnan(known[0]) else told
     return lines
 
 
@@ -292,7 +293,8 @@ def _worst(front: Frontier, place: int) -> list[dict[str, Any]]:
             span = record.span(attribute, "selection").take([place])
             ends = tuple(end[0] for end in ratio_interval(span, CONFIDENCE))
         pair = worst_pair(record, name, place, front.facts.task)
-        told = rounded([record[name][place], *ends]) + _notable(float(record.rounding(name)[place]))
+        told = rounded([record[name][place], *ends], figure=column.figure)
+        told += _notable(float(record.rounding(name)[place]))
         few = (level for level, n in zip(rates.levels, rates.n, strict=True) if n < FEWEST)
         between, people = (list(pair.groups), list(pair.people)) if pair else ([], [])
         known = {"between": between, "people": people, "not_compared": [*few, *left_out.get(attribute, ())]}
