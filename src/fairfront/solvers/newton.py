@@ -22,7 +22,7 @@ from .loop import Aim, Outcome
 from .sqp import PRECISE, Knot, KnotSolver
 
 WALK = 8  # steps from unconstrained training to caps where a jump may have ended in a worse local optimum
-NO_GAP = 1e-12  # worst gap of unconstrained training, as a share of its loss, that is none
+NO_GAP = 1e-12  # worst gap of unconstrained training, as a share of the loss without weights, that is none
 ON_LEVEL = 1e-6  # share to which the level of a preference is bracketed before its point is solved
 
 
@@ -166,8 +166,9 @@ def _warn_of_fewer(knots: list[Knot], count: int, problem: LinearProblem) -> Non
     """Say so where fewer different points were solved than asked for, and why."""
     found = len({knot.W.tobytes() for knot in knots if knot.status.solved})
     last = knots[-1]
-    gaps = problem.algebra.worst(problem.values(np.stack([knots[0].W, last.W]))).max(axis=1)
-    if found >= count or gaps[0] <= NO_GAP * abs(float(problem.algebra.p @ knots[0].L)):  # or nothing is to be lowered
+    L = problem.values(np.stack([0.0 * last.W, knots[0].W, last.W]))
+    _, *gaps = problem.algebra.worst(L).max(axis=1)
+    if found >= count or gaps[0] <= NO_GAP * float(problem.algebra.p @ L[0]):  # or nothing is to be lowered
         return
     worst = float(gaps[1])
     warnings.warn(

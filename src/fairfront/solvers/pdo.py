@@ -275,7 +275,7 @@ def confirmed(
     A run ends where its objectives hardly fall any more, which they do on a plateau as well, and where they fall for
     ever. So the point is compared with others on rays down the gradients, unless these balance each other.
     """
-    if not (status.solved or status in (Status.LIMIT, Status.OUT_OF_REACH)):
+    if not (status.solved or (len(history) > 1 and status in (Status.LIMIT, Status.OUT_OF_REACH))):
         return status, 0
     h, J = problem.evaluate(x)
     only = np.ones(len(h), dtype=bool)
