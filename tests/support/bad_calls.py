@@ -267,9 +267,10 @@ def of_frontier() -> Iterator[Call]:
         given = {"at_most": {"tpr_gap": 1.0}, "within": {"error": 0.5}}
         yield Call(f"Frontier.{method}:within", getattr(f, method), given, {}, ("within",))
     yield Call("Frontier.evaluate", f.evaluate, DATA)
-    given = {"one": "held_out", "name": "both"}
+    given = {"one": "early", "name": "both"}
     pooled = {"one": NAME, "name": TEXT}
-    yield Call("Frontier.pool", lambda one, name: f.pool(one, "validation", name=name), given, pooled)
+    two = f.evaluate(**DATA, name="early")
+    yield Call("Frontier.pool", lambda one, name: two.pool(one, "validation", name=name), given, pooled)
     yield Call("Frontier.refine", f.refine, {**DATA, "between": (0, 1), "n": 1}, {"between": BETWEEN})
     yield Call("Frontier.stability", f.stability, {**DATA, "n": 2, "progress": False})
     yield Call("Frontier.explain", f.explain, {"before": 0, "after": 1, **DATA}, {"X": MATRIX | "None"})

@@ -32,7 +32,7 @@ from ..solvers.hard_points import NARROWEST
 from ..solvers.knots import MOST, knot_solver
 from ..solvers.leave_one_out import LeaveOneOut
 from ..solvers.refits import FOLDS, dealt, fold_scores
-from ..validation import counted, is_dask
+from ..validation import check_text, counted, is_dask
 from ..validation.inputs import check_labels, check_weights, shape_of, weighted_rows
 from .judgement import HeldRows, encode_labels, is_test, resolve_attributes
 
@@ -192,7 +192,7 @@ def _judged(
 
 def pool_evaluations(front: FrontierColumns, names: tuple[str, ...], name: str) -> Evaluation:
     """Judge the rows of several evaluations as one; the AUC is over pairs of rows of the same evaluation."""
-    records = [front.record(each) for each in names]
+    records = [front.record(check_text(each, "name", "the name of an evaluation")) for each in names]
     if len(set(names)) < 2:
         raise InputError(f"pool got {counted(len(set(names)), 'evaluation')}, expected two or more different names.")
     for record in records:
