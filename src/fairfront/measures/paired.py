@@ -11,7 +11,7 @@ effective number of rows and b, c are scaled to it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..objectives import Array, Attribute, Task
+from ..objectives.groups import STEP
 from .counts import ratio, sums_of, weighted_sums
-from .disclosure import pool_of
+from .disclosure import LIMIT, pool_of
 from .evaluation import Evaluation, judgement_of
 from .figures import PARTS, VALUES
 from .intervals import normal_quantile
@@ -31,6 +32,7 @@ from .rates import Margins, PerGroup
 
 SHARES = ("selection", "tpr", "fpr", "error")
 MEANS = ("prediction", "mse")
+OFF = STEP // 2  # how far a count that is rounded to the nearest step can be from it
 
 
 def rounded(values: ArrayLike, digits: int = 6, figure: str = "") -> list[Any]:
@@ -118,9 +120,9 @@ def share_changes(
     size = effective_rows(columns) * people
     exact = changed_sides(values, before, columns / weight[:, None])
     weights = changed_sides(values, before, columns)
-    scale = np.nan_to_num(ratio(size, total * people))
+    scale, unit = np.nan_to_num(ratio(size, total * people)), np.nan_to_num(ratio(total, (columns > 0).sum(axis=0)))
     gained, lost = (
-        w * np.nan_to_num(ratio(shown, all_rows)) * scale
+        np.where(all_rows > 0, w * np.nan_to_num(ratio(shown, all_rows)), shown * unit) * scale
         for w, shown, all_rows in zip(weights, sides, exact, strict=True)
     )
     return share_change(gained, lost, size, confidence)
@@ -204,7 +206,9 @@ class PairedRows:
         changes, c = {}, member.shape[1]
         for rate in MEANS if self.regression else SHARES:
             columns, values = self.columns(member, rate), rates.rate(rate)
-            change = self._change(rate, columns, sides.get(rate), self._people(rates, rate, columns, people))
+            change = self._change(
+                rate, columns, self._possible(sides, rate), self._people(rates, rate, columns, people)
+            )
             changes[rate] = change.moved_to(np.column_stack([values - values[self.plain], change.value[:, c:]]))
         return GroupChanges(rates.levels, member, changes, sides)
 
@@ -212,11 +216,24 @@ class PairedRows:
         """Compare all rows, (N,) each; ``first`` is of any attribute."""
         found, shown = {}, {"error": "error", "selection": "approval_rate"}
         for rate, column in ({"mse": "mse"} if self.regression else shown).items():
-            up, down = first.sides.get(rate, (None, None))
-            sides = None if up is None or down is None else (up[:, -1:], down[:, -1:])
+            known = self._possible(first.sides, rate)
+            sides = None if known is None else (known[0][:, -1:], known[1][:, -1:])
             change = self._change(rate, self.weight[:, None], sides, np.ones(1)).columns(0)
             found[rate] = change.moved_to(self.shown[column] - self.shown[column][self.plain])
         return found
+
+    def _possible(self, sides: Mapping[str, Sides], rate: str) -> Sides | None:
+        """Return the most rows that can stand behind published ones, (N, c + 1): intervals include the rounding.
+
+        Counts below `LIMIT` of each group and label, and of those without a group, may be off by `OFF`.
+        """
+        if not self.small or rate not in sides:
+            return sides.get(rate)
+        (up, down), labels = sides[rate], 1 if rate in ("tpr", "fpr") else 2
+        off = OFF * labels * (np.minimum(up, down)[:, :-1] < LIMIT * labels)
+        slack = np.column_stack([off, off.sum(axis=1) + OFF * labels])
+        slack[self.plain] = 0
+        return up + slack, down + slack
 
     def _change(self, rate: str, columns: Array, sides: Sides | None, people: Array) -> Change:
         values = self.values(rate)

@@ -149,7 +149,7 @@ def _group_words(card: Mapping[str, Any]) -> Iterator[str]:
     model = card["model"]
     yield "Worst gaps and ratios are over all pairs of an attribute's groups, and their intervals hold for all pairs."
     if model["task"] != "regression" and model["id"] != model["unconstrained"]:
-        yield "Newly approved and declined: rows that the unconstrained model decides otherwise."
+        yield "Newly approved, declined: rows that the unconstrained model decides otherwise, added up over groups."
     if any(part["weighted"] for part in card["parts"].values()):
         how = "counts and base rates are of rows, and intervals rest on effective rows (Kish)"
         yield f"Rates are weighted by {card['data']['weight']}; {how}."

@@ -274,9 +274,7 @@ def _everyone(front: Frontier, place: int) -> dict[str, Any]:
         span = span_of(value, size) if known is None else replace(known.take(place), least=known.least * size)
         off = float(Range(value, span.low, span.high).width)
         line[name] = rounded([value, *share_interval(span, CONFIDENCE)]) + _notable(off)
-    if record.weighted:  # shares of labels are then those of weights, and these columns count rows
-        return line | {"labelled_favourable": None, "base_rate": None}
-    return line | {"labelled_favourable": good * record.n, "base_rate": good}
+    return line | ({} if record.weighted else {"labelled_favourable": good * record.n, "base_rate": good})
 
 
 def _worst(front: Frontier, place: int) -> list[dict[str, Any]]:
