@@ -20,7 +20,7 @@ from .trial import LEAST, gather, spread, trial
 EXPONENTIATED = "Minimax reduction: ExponentiatedGradient"
 METHODS = (NORMAL, NEAREST.method, EXPONENTIATED, "PB-PDO (fairfront)", "Newton (fairfront)")
 SPEC = Spec("adult", "race", "paper", "random")
-SPLITS = 3
+SPLITS = 6
 OWN = f"{NEAREST.method}: one run, not chosen"
 
 

@@ -18,7 +18,7 @@ from .table1 import COMPARED, ROWS, compared
 from .trial import CAPS, trial
 
 OURS = "Newton (fairfront)"
-SPLITS = 3
+SPLITS = 6
 
 
 def tasks(quick: bool) -> dict[str, Task]:

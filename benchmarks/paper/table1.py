@@ -22,7 +22,7 @@ from .trial import gather, spread, trial
 SETTINGS = tuple(Spec(*each) for each in (*PRINTED, ("compas_charge", "sex"), ("compas_charge", "race")))
 OTHERS = tuple(name for name in METHODS if name not in PDOS)
 ROWS = (*OTHERS[:4], NEAREST.method, *OTHERS[4:])
-SPLITS = {"adult": 2, "compas": 5, "compas_charge": 1}
+SPLITS = {"adult": 5, "compas": 20, "compas_charge": 3}
 """Splits per data set; those of Adult share the paper's test rows, so that more of them would add little."""
 
 
