@@ -79,8 +79,8 @@ def test_the_card_says_that_the_chosen_point_was_not_listed(folder: Path) -> Non
     run: Run = ff.load(folder)
     other = next(id for id in run.frontier.ids.tolist() if id not in run.shown)
     card = run.select(id=other).card
-    assert f"{len(run.shown)} of {len(run.frontier)} models were listed when the run was traced and " in card
-    assert f"Id {other}, which was chosen, was not listed and is added here." in card
+    assert f"{len(run.shown)} of {len(run.frontier)} models were listed when the run was traced, before " in card
+    assert f"Id {other}, which was chosen, was not among them and is added here." in card
     assert "is added here" not in run.select(id=run.shown[0]).card
 
 

@@ -275,7 +275,8 @@ def confirmed(
     A run ends where its objectives hardly fall any more, which they do on a plateau as well, and where they fall for
     ever. So the point is compared with others on rays down the gradients, unless these balance each other.
     """
-    if not (status.solved or (len(history) > 1 and status in (Status.LIMIT, Status.OUT_OF_REACH))):
+    moved = status is Status.LIMIT and len(history) > 1
+    if not (status.solved or moved or status is Status.OUT_OF_REACH):
         return status, 0
     h, J = problem.evaluate(x)
     only = np.ones(len(h), dtype=bool)
