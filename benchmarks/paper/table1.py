@@ -208,7 +208,7 @@ DIFFERENCES = """## Where this differs from the paper
 - **ExponentiatedGradient** answers with a random choice among models at every decision; its figures are expected values. The paper
   compares with GridSearch only.
 - **Picked on test** applies the rule of choice to the test rows: it is what looking at the test set can do, not what a method achieves.
-- **Few validation rows.** On COMPAS the choice rests on 739 rows, where gaps below about .05 cannot be told from 0, so that a method with
+- **Few validation rows.** On COMPAS the choice rests on 739 rows, where gaps below about .05 are not statistically different from 0, so that a method with
   many candidates (GridSearch has 100) may pick one whose test gap is large."""
 
 EXPERIMENT = Experiment("table1", "Table 1: all methods on linear SVM", tasks, page, claims, beside=appendix.EXPERIMENT)

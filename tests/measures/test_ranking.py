@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 from fairfront.measures.intervals import normal_quantile
 from fairfront.measures.paired import Change
-from fairfront.measures.ranking import ranking
+from fairfront.measures.ranks import ranking
 
 
 def drawn(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -14,7 +14,7 @@ from fairfront.measures import Evaluation, evaluate_scores
 from fairfront.measures.disclosure import POOLED, publish_table
 from fairfront.measures.intervals import share_interval, worst_gap_lower
 from fairfront.measures.published import published
-from fairfront.measures.rounding import table_range
+from fairfront.measures.ranges import table_range
 from fairfront.objectives import Groups, Task
 from tests.support.cases import TASKS
 

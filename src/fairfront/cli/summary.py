@@ -18,7 +18,7 @@ from ..frontier.judgement import operating_words
 from ..measures import Evaluation, GroupRates
 from ..measures.disclosure import EXACT, ROUNDED, with_rounding
 from ..measures.figures import VALUES, Column
-from ..measures.rounding import Range
+from ..measures.ranges import Range
 from ..objectives import Array
 from ..runs import Run
 from ..runs.card_blocks import significant

@@ -19,8 +19,8 @@ from ..measures.figures import Column, larger_is_better
 from ..measures.intervals import bonferroni, normal_quantile, rows_behind
 from ..measures.paired import rounded
 from ..measures.published import published
+from ..measures.ranges import RateRange
 from ..measures.rates import DENOMINATORS
-from ..measures.rounding import RateRange
 from ..objectives import NOTIONS, Array, Task, rates_of
 from .comparison import base64_of
 from .details import Details, detailed, walk

@@ -31,8 +31,8 @@ from .intervals import (
     span_of,
     worst_gap_upper,
 )
+from .ranges import Range, RateRange
 from .rates import GroupRates, Margins, PerGroup, effective_sizes, gaps, rates_of, selection_ratio, worst_gap
-from .rounding import Range, RateRange
 
 End = Callable[[GroupRates, str, float, Sizes | None, RateRange | None], Array]
 

@@ -34,8 +34,8 @@ from .disclosure import (
 from .judged import Judged
 from .lines import COMPARED, Lines, published_lines
 from .published import rate_ranges
+from .ranges import RateRange
 from .rates import Share, shares_of
-from .rounding import RateRange
 from .scores import OF_BOTH_LABELS, Scores, drawn_scores, score_columns
 from .table_columns import (
     Settings,

@@ -25,8 +25,8 @@ from ..exceptions import InputError
 from ..objectives import Array
 from ..validation import check_confidence
 from .counts import ratio
+from .ranges import RateRange
 from .rates import DENOMINATORS, GroupRates
-from .rounding import RateRange
 
 Interval = tuple[Array, Array]
 Sizes = Mapping[str, Array]

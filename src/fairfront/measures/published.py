@@ -24,8 +24,8 @@ from .disclosure import (
     publish_weights,
 )
 from .evaluation import Evaluation, evaluation_of
+from .ranges import Range, RateRange, table_range
 from .rates import GroupMeans, Margins, PerGroup, effective_sizes, means_of
-from .rounding import Range, RateRange, table_range
 
 
 def published(record: Evaluation, task: Task) -> Evaluation:

@@ -31,8 +31,8 @@ from .intervals import (
     two_by_two,
 )
 from .lines import COMPARED, REFERENCE, TOO_FEW, Lines
+from .ranges import Range
 from .rates import Share
-from .rounding import Range
 
 BEHIND = {
     "selection_over_reference": "selection",

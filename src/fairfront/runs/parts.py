@@ -33,9 +33,9 @@ from ..measures.judged import read_judged
 from ..measures.lines import ALL, COMPARED, EVERYONE, REFERENCE
 from ..measures.moves import OVERALL
 from ..measures.paired import Change, PairedRows, effective_rows, mean_change, rounded
-from ..measures.ranking import ranking
+from ..measures.ranges import Range
+from ..measures.ranks import ranking
 from ..measures.rates import GroupRates, PerGroup
-from ..measures.rounding import Range
 from ..objectives import Array, Groups, is_likelihood
 from ..objectives.groups import FEWEST
 from .rows import Part
