@@ -132,7 +132,7 @@ def _one_hot(results: dict[str, Any]) -> str:
 
 INTRODUCTION = f"""All eight combinations of the choices that the paper leaves open. Six differ: the gradient of phi(z) is phi'(z) times that of z,
 so that once gradients have unit length Algorithm 1 takes the same steps with either gap. Each ran on {SPLITS} splits (Adult: the paper's split, {SPLITS}
-ways to take a fifth of the training rows for choosing; COMPAS: random 70/30; race: random 60/20/20), and on {FEWER} where the
+ways to take a fifth of the training rows for choosing; COMPAS: random 70/30; race: random 60/20/20), and on {FEWER} of them where the
 distance does not look: the charge degree, five groups, other columns. Everything else is as in
 [Table 1](table1.md). {{distance}}
 

@@ -20,7 +20,7 @@ from .fronts import METHODS, PRINTED, ROUTES, frontier
 LOSSES = {"hinge": "linear SVM", "logistic": "logistic regression"}
 SETTINGS = (Spec("adult", "sex", "paper", "random"), Spec("compas", "sex"), Spec("compas", "race"))
 DRAWN = (Spec("adult", "sex"), *SETTINGS[1:])
-SPLITS = {"adult": 3, "compas": 10}
+SPLITS = {"adult": 5, "compas": 10}
 STEPS, DRAWN_STEPS = 2000, 5000
 
 
