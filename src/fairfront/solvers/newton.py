@@ -165,12 +165,13 @@ def newton_path(
 def _warn_of_fewer(knots: list[Knot], count: int, problem: LinearProblem) -> None:
     """Say so where fewer different points were solved than asked for, and why."""
     found = len({knot.W.tobytes() for knot in knots if knot.status.solved})
+    if found >= count:
+        return
     last = knots[-1]
     L = problem.values(np.stack([0.0 * last.W, knots[0].W, last.W]))
-    _, *gaps = problem.algebra.worst(L).max(axis=1)
-    if found >= count or gaps[0] <= NO_GAP * float(problem.algebra.p @ L[0]):  # or nothing is to be lowered
+    _, plain, worst = problem.algebra.worst(L).max(axis=1).tolist()
+    if plain <= NO_GAP * float(problem.algebra.p @ L[0]):  # nothing is to be lowered
         return
-    worst = float(gaps[1])
     warnings.warn(
         f"{count} points were asked for, and {found} different ones were solved: the path ends at a worst gap of "
         f"{worst:.3g} with the status {last.status.value!r}; points beyond it could not be placed.",
