@@ -16,6 +16,8 @@ from ..report import Table, thousands
 EQUAL = 1e-6
 """Relative difference of two figures, of seven digits each, that are the same."""
 FILE = "reproduction.json"
+DRAWN = ("drawn", "points")
+"""Names of points that pictures show; tables have their figures."""
 
 
 @dataclass(frozen=True)
@@ -67,10 +69,10 @@ def _figures(pairs: list[tuple[Any, Any]]) -> tuple[int, int, int]:
 
 
 def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, float]]:
-    """Yield all numbers of a result by where they stand, but for times."""
+    """Yield all numbers of a result by where they stand, but for times and points that are drawn."""
     if isinstance(value, dict):
         for key, each in value.items():
-            if key != "seconds":
+            if not (key == "seconds" or (key in DRAWN and isinstance(each, (list, dict)))):
                 yield from _leaves(each, f"{name}/{key}")
     elif isinstance(value, list):
         for i, each in enumerate(value):
@@ -109,7 +111,7 @@ TEXT = """
 ## Run again
 
 `make paper` and `make paper-appendix` run everything anew and compare with the results that were stored: every number of every
-task but for times, averaged over splits, by the standard error of the stored splits. A task that was not stored before
+task but for times and points of pictures, averaged over splits, by the standard error of the stored splits. A task that was not stored before
 with the same settings is not compared. Last time, beside other work on the machine:
 
 {said}

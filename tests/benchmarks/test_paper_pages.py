@@ -235,11 +235,11 @@ def test_index_names_every_page(tmp_path: Path) -> None:
 
 
 def test_results_that_were_stored_are_compared_by_the_standard_error_of_their_splits(tmp_path: Path) -> None:
-    def kept(*values: float, seconds: float = 1.0, points: int = 2) -> dict[str, Any]:
+    def kept(*values: float, seconds: float = 1.0, rates: int = 2) -> dict[str, Any]:
         return {
             str(seed): {
                 "mark": f'["run", {{"seed": {seed}, "loss": "hinge"}}]',
-                "result": {"accuracy": value, "seconds": seconds, "points": [0.1] * points, "name": "any"},
+                "result": {"accuracy": value, "seconds": seconds, "rates": [0.1] * rates, "points": [[seconds]]},
             }
             for seed, value in enumerate(values)
         }
@@ -248,7 +248,7 @@ def test_results_that_were_stored_are_compared_by_the_standard_error_of_their_sp
     assert reproduction.agreement(before, kept(0.7, 0.8, seconds=9.0)) == reproduction.Agreement(2, 3, 3, 0)
     near, far = (reproduction.agreement(before, kept(0.7, 0.8 + 0.1 * f)) for f in (0.9, 1.1))  # the error is .05
     assert (near.within, near.beyond, far.within, far.beyond) == (1, 0, 0, 1)
-    assert reproduction.agreement(before, kept(0.7, 0.8, points=3)).beyond == 1
+    assert reproduction.agreement(before, kept(0.7, 0.8, rates=3)).beyond == 1
     assert reproduction.agreement({}, before) == reproduction.Agreement(0, 0, 0, 0)
     assert reproduction.section(tmp_path) == ""
     reproduction.keep("main text", {"bars": near}, "commit 0", 7.0, 2, tmp_path)
