@@ -6,7 +6,7 @@
 # make coverage     says which branches no test takes
 # make fuzz         draws new examples for the property tests, and tries faults on purpose (HOSTILE=--full: for hours)
 # make bench        runs the benchmarks with the peers (results go to benchmarks/results, pages to docs/benchmarks)
-# make paper        regenerates the paper's experiments (tables and figures go to docs/paper/)
+# make paper        runs the paper's experiments anew (tables and figures go to docs/paper/)
 # make paper-appendix  the same for the choices that the paper leaves open, all eight combinations
 
 PYTHON ?= python3
@@ -68,10 +68,10 @@ bench: $(VENV)/bench.stamp
 	$(ONE_THREAD) $(BIN)/python -m benchmarks
 
 paper: $(VENV)/test.stamp
-	$(ONE_THREAD) $(BIN)/python -m benchmarks.paper
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.paper --fresh --jobs $(WORKERS)
 
 paper-appendix: $(VENV)/test.stamp
-	$(ONE_THREAD) $(BIN)/python -m benchmarks.paper --appendix
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.paper --appendix --fresh --jobs $(WORKERS)
 
 $(VENV)/python.stamp:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -1,4 +1,4 @@
-"""Regenerate the paper's experiments: python -m benchmarks.paper [--quick] [--only NAME] [--appendix] [--draw] [--jobs N]."""
+"""Regenerate the paper's experiments: python -m benchmarks.paper [--quick] [--only NAME] [--appendix] [--fresh] [--draw]."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from . import (
     geometry,
     named_methods,
     race,
+    reproduction,
     splits,
     summary,
     table1,
 )
-from .experiment import Experiment, Made, Store, run_all, write_index, write_page
+from .experiment import Experiment, Made, Store, run_all, stamp, write_index, write_page
 
 EXPERIMENTS: tuple[Experiment, ...] = tuple(
     part.EXPERIMENT
@@ -39,6 +40,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="a small version, in build/paper-quick")
     parser.add_argument("--only", choices=[e.name for e in EXPERIMENTS], action="append", help="one experiment")
     parser.add_argument("--appendix", action="store_true", help="run the appendix instead of the main text")
+    parser.add_argument("--fresh", action="store_true", help="run all tasks anew, and compare with what was stored")
     parser.add_argument("--draw", action="store_true", help="redraw pages from kept results, run nothing")
     parser.add_argument("--jobs", type=int, default=2, help="processes, one BLAS thread each (default 2)")
     return parser.parse_args()
@@ -50,20 +52,30 @@ def main() -> None:
     results = report.ROOT / "build" / "paper-quick" / "results" if given.quick else report.RESULTS / "paper"
     pages = report.ROOT / "build" / "paper-quick" if given.quick else report.DOCS / "paper"
     begun, made = time.perf_counter(), []
+    agreed: dict[str, reproduction.Agreement] = {}
     for experiment in EXPERIMENTS:
         tasks = experiment.tasks(given.quick)
         store = Store(results / experiment.file)
         named = given.only is None or experiment.name in given.only
         if named and not given.draw and experiment.appendix is given.appendix:
+            before, again = store.kept, given.fresh and store.path.stem not in agreed
+            if again:
+                store.kept = {}
             store.prune(tasks)
             run_all(tasks, store, given.jobs, lambda words, name=experiment.name: _say(begun, name, words))
+            if again:
+                agreed[store.path.stem] = reproduction.agreement(before, store.kept)
+                _say(begun, experiment.name, str(agreed[store.path.stem]))
         found = experiment.known(results, given.quick)
         if found is not None:
             seconds = store.seconds(tasks)
             write_page(experiment, experiment.page(found, pages), seconds, store.made, pages)
             made.append(Made(experiment, seconds, len(tasks), experiment.claims(found)))
+    if agreed and given.only is None:
+        part, minutes = "appendix" if given.appendix else "main text", (time.perf_counter() - begun) / 60.0
+        reproduction.keep(part, agreed, stamp(), minutes, given.jobs, results)
     write_index(made, pages)
-    summary.append(pages)
+    summary.append(pages, reproduction.section(results))
 
 
 def _say(begun: float, name: str, words: str) -> None:

@@ -114,7 +114,8 @@ def draw_frontiers(rows: dict[str, Any], methods: tuple[str, ...], path: Path) -
         for ax, (plane, across, up) in zip(line, PLANES, strict=True):
             points = {name: _in_plane(found["drawn"][name][plane], plane) for name in methods}
             for name, (style, mark) in zip(methods, LOOKS, strict=True):
-                count = found["methods"][name]["kept"] if plane == "loss" else len(points[name])
+                known = found["methods"][name]
+                count = known["kept"] if plane == "loss" else known["all"][plane]["points"]
                 corners, colour = stairs(points[name]), COLOURS[name]
                 ax.plot(corners[:, 0], corners[:, 1], ls=style, lw=1.0, color=colour)
                 few = points[name][:: max(1, len(points[name]) // 25)]

@@ -12,6 +12,7 @@ from fairfront.problems import FunctionProblem
 from fairfront.solvers.quadratic import min_norm, projected_gradient
 
 from ..report import Table
+from . import outer_gradient
 from .experiment import Experiment, Task
 from .figures import BLUE, GREY, ORANGE, VERMILLION, canvas, picture, save
 
@@ -167,13 +168,14 @@ def inner(K: int, m: int = 4, d: int = 20) -> dict[str, Any]:
 
 
 def tasks(quick: bool) -> dict[str, Task]:
-    """Return one task per panel, and one for the second theorem where weights move."""
+    """Return one task per panel, one for the second theorem where weights move, and those of both outer gradients."""
     return {
         "convex": Task(convex, {"T": 60 if quick else 640}),
         "non-convex": Task(non_convex, {"T": 200 if quick else 6000}),
         "inner": Task(inner, {"K": 20 if quick else 60}),
         "moving": Task(moving, {"T": 200 if quick else 2000}),
         "offset": Task(offset, {"T": 400 if quick else 4000}),
+        **outer_gradient.tasks(quick),
     }
 
 
@@ -200,7 +202,9 @@ def page(results: dict[str, Any], folder: Path) -> str:
         Table(["objectives", "quantity", "slope of log value over log T (bound: -1)", "within the bound"], rows)
     )
     shown = picture("convergence.png", "Rates of convergence")
-    return "\n\n".join([INTRODUCTION, shown, facts, MOVING.format(**results["offset"]), DIFFERENCES])
+    return "\n\n".join(
+        [INTRODUCTION, shown, facts, MOVING.format(**results["offset"]), outer_gradient.section(results), DIFFERENCES]
+    )
 
 
 def _draw(results: dict[str, Any], path: Path) -> None:

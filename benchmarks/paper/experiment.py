@@ -85,6 +85,11 @@ def run_one(task: Task) -> tuple[dict[str, Any], float]:
     return result, time.process_time() - begun
 
 
+def stamp() -> str:
+    """Say on which commit, when and on what something is made."""
+    return f"commit {report.commit()}, {datetime.now(UTC):%Y-%m-%d}, {report.machine()}"
+
+
 class Store:
     """Results of one experiment in one JSON file, written after every task; ``made`` says when and on what."""
 
@@ -101,7 +106,7 @@ class Store:
     def put(self, key: str, task: Task, result: dict[str, Any], seconds: float) -> None:
         """Keep a result, rounded to seven digits."""
         self.kept[key] = {"mark": task.mark, "seconds": round(seconds, 2), "result": rounded(result)}
-        self.made = f"commit {report.commit()}, {datetime.now(UTC):%Y-%m-%d}, {report.machine()}"
+        self.made = stamp()
         self._write()
 
     def prune(self, tasks: dict[str, Task]) -> None:
@@ -251,8 +256,8 @@ Not stated either, and the same for every combination unless a page says otherwi
 {table}
 
 The main text takes {main:.0f} minutes of one core, `make paper`; the appendix {appendix:.0f}, `make paper-appendix`. Both are
-`python -m benchmarks.paper`, which makes every page from the raw data (folder `FAIRFRONT_DATA`, or `../shared/data` beside the
-repository). Results are kept in `benchmarks/results/paper/` as JSON, so that a broken run resumes where it stopped and
+`python -m benchmarks.paper --fresh`, which makes every page from the raw data (folder `FAIRFRONT_DATA`, or `../shared/data` beside the
+repository). Results are kept in `benchmarks/results/paper/` as JSON: without `--fresh` a broken run resumes where it stopped, and
 pages can be drawn again without running anything (`--draw`). `--only NAME` makes one page, `--quick` a small version in
 `build/paper-quick/`. Each page says the commit, the date, the versions and the machine it was made with.
 

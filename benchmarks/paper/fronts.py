@@ -94,12 +94,11 @@ def frontier(
 def _models(linear: Any, made: Split, loss: str, grid: int, steps: int, points: int) -> tuple[dict[str, Models], Any]:
     """Run all methods; models whose objectives left the range of floats are left out."""
 
-    def of(job: Callable[[], Any], **known: Any) -> Models:
+    def of(job: Callable[[], np.ndarray]) -> Models:
         begun = time.process_time()
         W = job()
-        seconds, h = time.process_time() - begun, objectives(linear, W)
-        usable = np.isfinite(h).all(axis=1)
-        return Models(W[usable], h[usable], seconds, **known)
+        seconds = time.process_time() - begun
+        return _usable(W, objectives(linear, W), seconds)
 
     def traced(**options: Any) -> np.ndarray:
         return frontier_weights(ff.trace(**problem(made, loss), progress=False, **options))
@@ -107,24 +106,31 @@ def _models(linear: Any, made: Split, loss: str, grid: int, steps: int, points: 
     found = {NEWTON: of(lambda: traced(n_points=points))}
     pi = preferences(linear, found[NEWTON].W[0])
     found[PBPDO] = of(lambda: traced(solver="pb_pdo", preferences=pi))
-    for name, reading in PRINTED.items():
-        ends: list[np.ndarray] = []
-        way = of(lambda reading=reading, ends=ends: _way(linear, made, loss, reading, pi, steps, ends))  # type: ignore[misc]
-        found[name] = Models(way.W, way.h, way.seconds, EVERY, ends[0])
+    found |= {name: _way(linear, made, loss, reading, pi, steps) for name, reading in PRINTED.items()}
     found[GRID] = of(lambda: candidates(GRID, made, loss, 0, Budget(grid=grid)).weights)
     return found, pi
 
 
-def _way(
-    linear: Any, made: Split, loss: str, reading: Any, pi: np.ndarray, steps: int, ends: list[np.ndarray]
-) -> np.ndarray:
-    """Return every iterate of all printed runs; where they end goes to ``ends``."""
-    seen: list[np.ndarray] = []
+def _way(linear: Any, made: Split, loss: str, reading: Any, pi: np.ndarray, steps: int) -> Models:
+    """Return every iterate of all printed runs, with the objectives that the runs themselves computed."""
+    W: list[np.ndarray] = []
+    h: list[np.ndarray] = []
+
+    def keep(t: int, ids: np.ndarray, point: Any) -> None:
+        W.append(point.W[:, 0])
+        h.append(linear.algebra.objectives(point.L))
+
     solver = ff.PaperPBPDO(gradients=reading, T=steps, epsilon_1=1e-2, epsilon_2=1e-2)
     etas = [STEPS[reading] / smoothness(made.train.X, loss)]
-    keep = lambda t, ids, point: seen.append(point.W[:, 0])  # noqa: E731
-    ends.append(climb(linear, solver, etas, random_starts(linear.d, len(pi)), pi, keep).objectives)
-    return np.concatenate(seen)
+    begun = time.process_time()
+    ends = climb(linear, solver, etas, random_starts(linear.d, len(pi)), pi, keep).objectives
+    seconds = time.process_time() - begun
+    return _usable(np.concatenate(W), np.concatenate(h), seconds, every=EVERY, ends=ends)
+
+
+def _usable(W: np.ndarray, h: np.ndarray, seconds: float, **known: Any) -> Models:
+    usable = np.isfinite(h).all(axis=1)
+    return Models(W[usable], h[usable], seconds, **known)
 
 
 def objectives(linear: Any, W: np.ndarray, chunk: int = 200) -> np.ndarray:

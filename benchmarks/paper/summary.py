@@ -24,7 +24,7 @@ verdict, a counterexample where there is one, and the name of its test.
 """
 
 
-def append(folder: Path) -> None:
-    """Put the section at the end of the index."""
+def append(folder: Path, *sections: str) -> None:
+    """Put the section at the end of the index, and others after it."""
     path = folder / "README.md"
-    path.write_text(path.read_text() + THEORY)
+    path.write_text("".join([path.read_text(), THEORY, *sections]))

@@ -179,6 +179,10 @@ def test_hole_and_thinning() -> None:
     assert hole(np.empty(0)) == 1.0
     points = np.column_stack([np.arange(10.0)[::-1], np.arange(10.0)])
     np.testing.assert_array_equal(thinned(points, 4)[:, 0], [0, 3, 6, 9])
+    crowded = np.concatenate([np.linspace(0.0, 0.1, 1000), np.linspace(0.2, 1.0, 9), [1e4]])
+    kept = thinned(np.column_stack([crowded, -np.minimum(crowded, 1.0)]), 100)[:, 0]
+    assert len(kept) <= 100
+    assert set(crowded[999:]) <= set(kept)
 
 
 @pytest.mark.skipif(not folder().exists(), reason="the folder of raw data is not there (FAIRFRONT_DATA)")

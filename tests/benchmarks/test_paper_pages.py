@@ -23,6 +23,7 @@ from benchmarks.paper import (
     geometry,
     named_methods,
     race,
+    reproduction,
     splits,
     summary,
     table1,
@@ -152,7 +153,10 @@ def test_page_of_frontiers_is_drawn(tmp_path: Path) -> None:
         "drawn": dict.fromkeys(frontiers.METHODS, drawn),
         "share": 0.3,
     }
-    results = dict.fromkeys(frontiers.EXPERIMENT.tasks(False), found)
+    results = {
+        key: found | {name: task.arguments[name] for name in ("spec", "loss")}
+        for key, task in frontiers.EXPERIMENT.tasks(False).items()
+    }
     body = frontiers.EXPERIMENT.page(results, tmp_path)
     assert "| 5.0 / 5.0 | 25% (25% to 25%) | 50% (50% to 50%) |" in body
     assert (tmp_path / "frontiers-hinge.png").stat().st_size < 150_000
@@ -228,6 +232,30 @@ def test_index_names_every_page(tmp_path: Path) -> None:
     text = (tmp_path / "README.md").read_text()
     for experiment in EXPERIMENTS:
         assert f"| a claim | its figure | ours | holds | [{experiment.name}]({experiment.name}.md) |" in text
+
+
+def test_results_that_were_stored_are_compared_by_the_standard_error_of_their_splits(tmp_path: Path) -> None:
+    def kept(*values: float, seconds: float = 1.0, rates: int = 2) -> dict[str, Any]:
+        return {
+            str(seed): {
+                "mark": f'["run", {{"seed": {seed}, "loss": "hinge"}}]',
+                "result": {"accuracy": value, "seconds": seconds, "rates": [0.1] * rates, "points": [[seconds]]},
+            }
+            for seed, value in enumerate(values)
+        }
+
+    before = kept(0.7, 0.8)
+    assert reproduction.agreement(before, kept(0.7, 0.8, seconds=9.0)) == reproduction.Agreement(2, 3, 3, 0)
+    near, far = (reproduction.agreement(before, kept(0.7, 0.8 + 0.1 * f)) for f in (0.9, 1.1))  # the error is .05
+    assert (near.within, near.beyond, far.within, far.beyond) == (1, 0, 0, 1)
+    assert reproduction.agreement(before, kept(0.7, 0.8, rates=3)).beyond == 1
+    assert reproduction.agreement({}, before) == reproduction.Agreement(0, 0, 0, 0)
+    assert reproduction.section(tmp_path) == ""
+    reproduction.keep("main text", {"bars": near}, "commit 0", 7.0, 2, tmp_path)
+    reproduction.keep("appendix", {"choices": far}, "commit 1", 5.0, 1, tmp_path)
+    text = reproduction.section(tmp_path)
+    assert "| bars | 2 | 3 | 2 | 1 | 0 |\n| choices | 2 | 3 | 2 | 0 | 1 |" in text
+    assert "- main text: commit 0; 7 minutes, 2 processes\n- appendix: commit 1; 5 minutes, 1 process\n" in text
 
 
 def check_page(path: Path) -> None:

@@ -12,9 +12,9 @@ from scipy.sparse.linalg import LinearOperator, minres
 
 from fairfront.solvers.quadratic import min_norm
 
-from .base import Array, Counted, Found, Function
+from .base import STILL, Array, Counted, Found, Function, descended
 
-SHIFT, STILL = 1e-5, 1e-9
+SHIFT = 1e-5
 
 
 def exploration(
@@ -39,7 +39,7 @@ def exploration(
         length = step / speed
         while np.linalg.norm((counted(w + length * v)[0] - h) / unit) > 2.0 * step:
             length /= 2.0
-        w = _descended(counted, w + length * v, correct)
+        w = descended(counted, w + length * v, correct, 1.0, lambda J: min_norm(J[None])[0], lambda h: h)
         if counted(w)[0][1] >= h[1]:
             break
         before = v
@@ -61,21 +61,3 @@ def _tangent(counted: Counted, w: Array, a: Array, J: Array, inner: int) -> Arra
     operator = LinearOperator((d, d), matvec=product, dtype=np.float64)
     v, _ = minres(operator, J.T @ [1.0, -1.0], rtol=1e-6, maxiter=inner)
     return np.asarray(v / max(float(np.linalg.norm(v)), 1e-300))
-
-
-def _descended(counted: Counted, w: Array, steps: int, eta: float = 1.0) -> Array:
-    """Take steps of common descent, each halved until no objective rises."""
-    h, J = counted(w)
-    for _ in range(steps):
-        d = min_norm(J[None])[0] @ J
-        if np.linalg.norm(d) <= STILL:
-            break
-        for _ in range(30):
-            tried, slopes = counted(w - eta * d)
-            if (tried <= h - 0.1 * eta * (d @ d)).all():
-                break
-            eta *= 0.5
-        else:
-            break
-        w, h, J, eta = w - eta * d, tried, slopes, 2.0 * eta
-    return w

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
-from .base import Array, Counted, Found, Function
+from .base import Array, Counted, Found, Function, descended
 
 
 def weighted_sum(f: Function, weights: Array, start: Array, max_iter: int = 2000) -> Found:
@@ -38,29 +38,9 @@ def weight_perturbation(f: Function, weights: Array, start: Array, steps: int = 
     w, found = np.array(start, dtype=np.float64), []
     for row in weights:
         counted = Counted(f)
-        w = _descend(counted, row, w, steps, eta)
+        w = descended(counted, w, steps, eta, lambda J, row=row: row, lambda h, row=row: row @ h)  # type: ignore[misc]
         found.append(counted.found(w))
     return found
-
-
-def _descend(counted: Counted, row: Array, w: Array, steps: int, eta: float) -> Array:
-    """Take gradient steps on row.h; a step is halved until it falls by the tenth of what the slope promises."""
-    h, J = counted(w)
-    for _ in range(steps):
-        g = row @ J
-        size = float(g @ g)
-        if size <= 1e-18:
-            break
-        step = eta
-        for _ in range(40):
-            tried, slopes = counted(w - step * g)
-            if row @ tried <= row @ h - 0.1 * step * size:
-                break
-            step *= 0.5
-        else:
-            break
-        w, h, J, eta = w - step * g, tried, slopes, 2.0 * step
-    return w
 
 
 def smooth_chebyshev(
