@@ -144,7 +144,7 @@ class Part:
             some, w = tuple(a.take(rows) for a in attributes), None if weight is None else weight[rows]
             scores, decided = self.models.decisions(take_rows(matrix, rows), self.operating, some)
             scores = check_scores(scores, task)
-            sums = sums_of(decided, labels[rows], task, some, w)
+            sums = sums_of(decided, labels[rows], task, some, w, together=True)
             if self.edges is not None:
                 sums = replace(sums, bins=count_scores(scores[:, 0], labels[rows] == 1, w, self.edges))
             found.append(sums)

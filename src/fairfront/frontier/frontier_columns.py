@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import narwhals.stable.v1 as nw
@@ -15,6 +16,7 @@ from ..measures import Evaluation
 from ..measures.claims import Pair, worst_pair
 from ..measures.cutoffs import Operating, OperatingPoint
 from ..measures.disclosure import NOTABLE
+from ..measures.promises import together
 from ..objectives import Array, proxy_sentences
 from ..validation import BACKENDS, check_choice, check_confidence, check_count, check_text, counted, is_dask, shown
 from .judgement import asked_of, held_rows
@@ -24,6 +26,9 @@ from .selection import Rule
 
 if TYPE_CHECKING:
     from .linear_frontier import Stability
+
+BOTH = "held_out and validation"
+"""Name of the two evaluations pooled, which choices rest on by default."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,21 +80,26 @@ class FrontierColumns(PointColumns):
         on : the evaluation, as in `record`
         confidence : float, optional
             With it a gap or an error is its upper confidence bound and the selection ratio its lower: what these rows
-            support.
+            support of all points at once (max-t).
         """
         check_text(name, "name", "the name of a column")
         if confidence is not None:
             check_confidence(confidence)
         training = dict(zip(self.facts.gap_columns, self.gaps.T, strict=True))
         training |= {"loss": self.loss, self.facts.gap_column: self.gaps.max(axis=1)}
-        return training[name] if name in training else self.record(on).figure(name, confidence)
+        if name in training:
+            return training[name]
+        record = self.record(on)
+        return record.figure(name) if confidence is None else together(record, name, confidence)
 
     def record(self, on: str | None = None) -> Evaluation:
         """Return an evaluation.
 
         Parameters
         ----------
-        on : its name, by default "validation", or the first
+        on : its name
+            By default those of held-out and validation rows pooled, where both were made in this process, else
+            "validation", else the first.
         """
         known = self.evaluations
         if not known:
@@ -98,10 +108,26 @@ class FrontierColumns(PointColumns):
                 "sensitive_features=..., name='validation') first."
             )
         if on is None:
-            return known["validation"] if "validation" in known else next(iter(known.values()))
+            usual = known["validation"] if "validation" in known else next(iter(known.values()))
+            return self._both or usual
+        if on == BOTH and self._both is not None:
+            return self._both
         if not isinstance(on, str) or on not in known:
             raise InputError(f"no evaluation {shown(on)}, expected one of {', '.join(known)}.")
         return known[on]
+
+    @cached_property
+    def _both(self) -> Evaluation | None:
+        """Pool the rows that were held out in training with those of validation; None where that cannot be done."""
+        from .held_out import pool_evaluations
+
+        names = ("held_out", "validation")
+        if any(name not in self.evaluations or self.evaluations[name].sums is None for name in names):
+            return None
+        try:
+            return pool_evaluations(self, names, BOTH)
+        except InputError:
+            return None
 
     def operating(self, on: str | None = None) -> OperatingPoint | None:
         """Return the rule and the cut-offs of an evaluation, None where there are none.

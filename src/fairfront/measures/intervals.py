@@ -6,9 +6,9 @@ approximate and holds for rows drawn independently from the population that is m
 could have made a gap, not whether the gap matters: read it with the gap itself.
 
 The selection ratio of c groups is the least over all pairs of groups of the lower rate over the higher, min(r, 1/r)
-with r the ratio of the pair's two rates. Ends that are shown hold for all pairs at once (Bonferroni). A claim that the
-ratio is at least so much is one that every pair has to hold, so each pair is judged at its own end and nothing is
-corrected: the intersection-union test (Berger 1982, Technometrics 24, 295-300).
+with r the ratio of the pair's two rates. A claim that the worst gap is at most so much, or the ratio at least, is one
+that every pair has to hold, so each pair is judged at its own end and nothing is corrected: the intersection-union test
+(Berger 1982, Technometrics 24, 295-300). Signed gaps shown together hold for all pairs at once (Bonferroni).
 """
 
 from __future__ import annotations
@@ -125,21 +125,24 @@ def worst_gap_upper(
 ) -> Array:
     """Return the upper end for the worst absolute gap between any two groups, (N,): what may be claimed.
 
-        max over pairs of max(|low|, |high|), each pair at confidence 1 - (1 - confidence) / pairs
+        max over pairs of max(|low|, |high|), each pair at this confidence
 
-    Bonferroni's correction makes it hold for all pairs (and classes) of one model together; it does not
-    correct for choosing among N models. Groups without the rate are left out, as by `worst_gap`; NaN when
+    It fails only if the end of the pair that is truly worst does, so nothing is corrected for pairs (or classes); it
+    holds for one model, not for a choice among N. Groups without the rate are left out, as by `worst_gap`; NaN when
     fewer than two have it. ``sizes`` are `effective_sizes`, to be given with unequal sample weights; ``span`` is what
     exact rates can be where counts are rounded, over all of which the end is the largest.
     """
-    low, high = _all_pairs(rates, name, confidence, sizes, span)
+    low, high = _all_pairs(rates, name, confidence, sizes, span, together=False)
     return np.asarray(np.fmax.reduce(np.maximum(np.abs(low), np.abs(high)), axis=1, initial=np.nan))
 
 
 def worst_gap_lower(
     rates: GroupRates, name: str, confidence: float = 0.95, sizes: Sizes | None = None, span: RateRange | None = None
 ) -> Array:
-    """Return the lower end for the worst absolute gap, (N,): the largest max(low, -high, 0) of its pairs' intervals."""
+    """Return the lower end for the worst absolute gap, (N,): the largest max(low, -high, 0) of its pairs' intervals.
+
+    Any pair may raise it, so the intervals hold for all pairs together (Bonferroni).
+    """
     low, high = _all_pairs(rates, name, confidence, sizes, span)
     return np.asarray(np.fmax.reduce(np.maximum(np.maximum(low, -high), 0.0), axis=1, initial=np.nan))
 
@@ -154,7 +157,7 @@ def worst_gap_floor(
     An interval of this width reaches at least so far from 0, wherever it lies: no upper end is below it, and that of an
     observed gap of 0 is about as large. It shrinks with more rows, and with rates near 0 or 1.
     """
-    low, high = _all_pairs(rates, name, confidence, sizes, None)
+    low, high = _all_pairs(rates, name, confidence, sizes, None, together=False)
     return np.asarray(np.fmax.reduce((high - low) / 2.0, axis=1, initial=np.nan))
 
 
@@ -163,14 +166,28 @@ def span_of(value: Array, size: Array) -> RateRange:
     return RateRange(value, value, size)
 
 
+def means_gap_upper(span: RateRange, error: Array, confidence: float = 0.95) -> Array:
+    """Return the upper end for the worst absolute gap of means (N, c) with standard errors (N, c), as for shares."""
+    one, other = np.triu_indices(error.shape[1], 1)
+    far = np.fmax(span.high[:, one] - span.low[:, other], span.high[:, other] - span.low[:, one])
+    half = normal_quantile(confidence) * np.sqrt(error[:, one] ** 2 + error[:, other] ** 2)
+    return np.asarray(np.fmax.reduce(far + half, axis=1, initial=np.nan))
+
+
 def _all_pairs(
-    rates: GroupRates, name: str, confidence: float, sizes: Sizes | None, span: RateRange | None
+    rates: GroupRates,
+    name: str,
+    confidence: float,
+    sizes: Sizes | None,
+    span: RateRange | None,
+    *,
+    together: bool = True,
 ) -> Interval:
-    """Return intervals of the gaps of all pairs of groups (and classes) that hold together, (N, pairs) each."""
+    """Return intervals of the gaps of all pairs of groups (and classes), (N, pairs) each; they may hold together."""
     span = span or span_of(rates.rate(name), rows_behind(rates, name, sizes))
     there = np.asarray(~np.isnan(span.low).all(axis=0))
     one, other = np.triu_indices(len(there), 1)
-    level = bonferroni(confidence, int(np.count_nonzero(there[one] & there[other])))
+    level = bonferroni(confidence, int(np.count_nonzero(there[one] & there[other]))) if together else confidence
     low, high = gap_interval(span, one, other, level)
     shape = len(low), low[:1].size
     return low.reshape(shape), high.reshape(shape)
