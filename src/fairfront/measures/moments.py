@@ -158,9 +158,7 @@ def _codes(person: NDArray[np.intp] | None, rows: NDArray[np.intp]) -> NDArray[n
     return None if person is None else np.unique(person[rows], return_inverse=True)[1]
 
 
-def _summed(
-    value: Callable[[Any], Array], n: int, weight: Array | None, person: NDArray[np.intp] | None
-) -> Moments:
+def _summed(value: Callable[[Any], Array], n: int, weight: Array | None, person: NDArray[np.intp] | None) -> Moments:
     """Sum over rows, or over people with several; without weights and people in single precision, which is exact."""
     if person is not None:
         order = np.argsort(person, kind="stable")

@@ -54,7 +54,9 @@ def critical(record: Evaluation, name: str, confidence: float) -> float:
     """
     least = normal_quantile(check_confidence(confidence))
     if record.sums is not None and record.sums.spreads is not None:
-        found = critical_values(_moments(record, name), [confidence], relative=Column.of(name).kind == "selection_ratio")
+        found = critical_values(
+            _moments(record, name), [confidence], relative=Column.of(name).kind == "selection_ratio"
+        )
         return max(least, float(found[0]))
     known = [z for level, z in zip(LEVELS, record.critical.get(name, ()), strict=False) if level >= confidence - 1e-12]
     if known:
