@@ -20,7 +20,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 import fairfront as ff
 from fairfront.exceptions import InputError
-from fairfront.frontier.frontier_columns import BOTH
+from fairfront.frontier.frontier_figures import BOTH
 from fairfront.measures.intervals import bonferroni
 from fairfront.measures.promises import expected, together
 from fairfront.solvers import Posteriors, Weighting

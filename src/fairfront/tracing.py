@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -48,7 +48,7 @@ def trace(
     groups: Groups | None = None,
     estimator: Any = None,
     random_state: int | None = None,
-    held_out: bool | None = False,
+    held_out: bool | Mapping[str, Any] | None = None,
     person: Any = None,
     checkpoint: Any = None,
     resume: bool = False,
@@ -109,7 +109,7 @@ def trace(
     check_progress(progress)
     check_seed(random_state)
     check_flag(fit_intercept, "fit_intercept")
-    if held_out is not None:
+    if held_out is not None and not isinstance(held_out, Mapping):
         check_flag(held_out, "held_out")
     warn_of_proxies(sensitive_features)
     rows: dict[str, Any] = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "groups": groups}
@@ -126,7 +126,7 @@ def trace(
         if not held_out:
             return trace_estimator(fits, search, **kept)
         fits = replace(fits, keeps_scores=True)
-        return trace_estimator(fits, search, **kept, judge=readings_judge(fits, labelled))
+        return trace_estimator(fits, search, **kept, judge=readings_judge(fits, labelled, person, held_out))
     chosen = as_solver(solver)
     problem = linear_problem(X, y, **rows, **question, **linear)
     held = HeldOut.of(problem, chosen, labelled, person, held_out)

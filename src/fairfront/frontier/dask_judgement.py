@@ -20,7 +20,8 @@ from ..exceptions import FairfrontWarning, InputError
 from ..measures import Evaluation
 from ..measures.counts import Sums, ratio, sums_of
 from ..measures.cutoffs import Operating, OperatingPoint, one_number
-from ..measures.evaluation import check_scores, judgement_of
+from ..measures.decisions import check_scores
+from ..measures.evaluation import judgement_of
 from ..objectives import Array, Attribute, GroupProbabilities
 from ..problems.dask.passes import reduced
 from ..problems.dask.scan import Key, Tally, group_tally, keys_of

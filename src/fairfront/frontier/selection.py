@@ -30,7 +30,7 @@ from ..validation.inputs import check_preferences
 
 if TYPE_CHECKING:
     from .frontier import Frontier
-    from .frontier_columns import FrontierColumns
+    from .frontier_figures import FrontierFigures
 
 GAPS = ("tpr_gap", "fpr_gap", "selection_gap", "error_gap", "recall_gap")
 """Gaps of shares, which have intervals."""
@@ -96,7 +96,7 @@ class Rule:
         if self.confidence is not None:
             check_confidence(self.confidence)
 
-    def place(self, front: FrontierColumns) -> int:
+    def place(self, front: FrontierFigures) -> int:
         if self.on is not None:
             front.record(self.on)
         if self.id is not None:
@@ -109,7 +109,7 @@ class Rule:
             return int(among[np.argmin(_scaled(front.gaps[among].max(axis=1)) + _scaled(front.loss[among]))])
         return self._by_columns(front, among)
 
-    def _by_columns(self, front: FrontierColumns, among: Places) -> int:
+    def _by_columns(self, front: FrontierFigures, among: Places) -> int:
         self._check_directions()
         known = front.column_names(self.on) if front.evaluations else ()
         usual = next((name for name in ("error", "mse") if name in known), "loss")
@@ -129,15 +129,15 @@ class Rule:
         order = np.lexsort((np.nan_to_num(seen[allowed], nan=np.inf), values[allowed]))  # of equal ends as observed
         return int(among[np.flatnonzero(allowed)[order[0]]])
 
-    def _best(self, front: FrontierColumns, name: str) -> Array:
+    def _best(self, front: FrontierFigures, name: str) -> Array:
         if self.confidence is None and front.evaluations and front.record(self.on).parts(name):
             return expected(front.record(self.on), name)
         return front.column(name, self.on, self.confidence)
 
-    def allowed(self, front: FrontierColumns) -> NDArray[np.bool_]:
+    def allowed(self, front: FrontierFigures) -> NDArray[np.bool_]:
         """Tell which points meet all bounds, (N,), as far as the evaluation's rows can tell."""
         met, over, sure = np.ones(len(front), dtype=bool), np.full(len(front), -np.inf), False
-        for name, bound, sign in self._bounds():
+        for name, bound, sign in self.bounds():
             excess = self._values(front, name, sign) - sign * bound
             if self._in_sequence(front, name):
                 over, sure = np.maximum(over, excess / max(abs(bound), 1e-9)), True
@@ -145,13 +145,13 @@ class Rule:
                 met &= excess <= 0.0
         return met & self._sequence(front, over) if sure else met
 
-    def _in_sequence(self, front: FrontierColumns, name: str) -> bool:
+    def _in_sequence(self, front: FrontierFigures, name: str) -> bool:
         """Tell whether a bound is on a figure with confidence ends, of points that lie along a path."""
         if self.confidence is None or not front.facts.trained or name in _training(front):
             return False
         return has_ends(front.record(self.on), name)
 
-    def _sequence(self, front: FrontierColumns, over: Array) -> NDArray[np.bool_]:
+    def _sequence(self, front: FrontierFigures, over: Array) -> NDArray[np.bool_]:
         """Tell which points are passed from the one that is least ``over`` its bounds, until the first that is over."""
         path = walk(front)
         path = path[np.isin(path, usable(front, self.on))]
@@ -162,12 +162,12 @@ class Rule:
         passed[path[first:stop]] = True
         return passed
 
-    def _bounds(self) -> list[tuple[str, float, float]]:
+    def bounds(self) -> list[tuple[str, float, float]]:
         """With 1 for a largest value that is allowed and -1 for a smallest."""
         largest, smallest = (self.at_most or {}).items(), (self.at_least or {}).items()
         return [*((name, bound, 1.0) for name, bound in largest), *((name, bound, -1.0) for name, bound in smallest)]
 
-    def _values(self, front: FrontierColumns, name: str, sign: float) -> Array:
+    def _values(self, front: FrontierFigures, name: str, sign: float) -> Array:
         """Return what a bound is put on: ends of single points, or of all of them where they lie on no path."""
         if name in _training(front) or not front.evaluations:
             return _finite(sign * front.column(name, self.on), name)
@@ -200,9 +200,9 @@ class Rule:
                 instead = f"{spelled('at_most')} or {spelled('at_least')}"
                 raise InputError(f"{spelled('within')} has {column}, which has no best value; use {instead}.")
 
-    def _nothing(self, front: FrontierColumns, among: Places) -> str:
+    def _nothing(self, front: FrontierFigures, among: Places) -> str:
         """Say that nothing meets the bounds, which point comes nearest, and what these rows could support at best."""
-        over, bounds = np.zeros(len(front)), self._bounds()
+        over, bounds = np.zeros(len(front)), self.bounds()
         for name, bound, sign in bounds:
             over += np.maximum(self._values(front, name, sign) - sign * bound, 0.0)
         place = int(among[np.argmin(over[among])])
@@ -225,7 +225,7 @@ class Rule:
         less = "" if self.confidence is None else f", or take expected gaps with {spelled('confidence=None (0)')}"
         return "; ".join([*said, f"allow more, evaluate on more rows or trace further{less}."])
 
-    def _word(self, front: FrontierColumns, name: str) -> str:
+    def _word(self, front: FrontierFigures, name: str) -> str:
         """Say which of its figures a bound is put on."""
         if name in _training(front) or not front.evaluations or not has_ends(front.record(self.on), name):
             return name
@@ -233,7 +233,7 @@ class Rule:
             return name if Column.of(name).kind == "error" else f"expected {name}"
         return f"{'lower' if larger_is_better(name) else 'upper'} bound of {name}"
 
-    def _least_claim(self, front: FrontierColumns, name: str, among: Places) -> str:
+    def _least_claim(self, front: FrontierFigures, name: str, among: Places) -> str:
         """Say the smallest gap that the evaluation's rows could demonstrate at the rates of some points."""
         if self.confidence is None or name in _training(front) or Column.of(name).kind not in GAPS:
             return ""
@@ -252,7 +252,7 @@ class Rule:
         return f"with {few} in the smallest groups, no gap below about {down:.2g} can be demonstrated"
 
 
-def walk(front: FrontierColumns) -> Places:
+def walk(front: FrontierFigures) -> Places:
     """Return the finished points from the largest gap to the smallest and on past zero; the others are left out."""
     places = front.solved
     past = np.array([front.status[i] is Status.PAST for i in places])
@@ -260,11 +260,11 @@ def walk(front: FrontierColumns) -> Places:
     return np.asarray(places[np.lexsort((front.loss[places], np.where(past, gap, -gap)))])
 
 
-def _training(front: FrontierColumns) -> tuple[str, ...]:
+def _training(front: FrontierFigures) -> tuple[str, ...]:
     return ("loss", front.facts.gap_column, *front.facts.gap_columns)
 
 
-def usable(front: FrontierColumns, on: str | None) -> Places:
+def usable(front: FrontierFigures, on: str | None) -> Places:
     """Return the rows that rules choose among: solved points that are not trivial, or all solved where all are."""
     solved = front.solved
     if not front.evaluations:
@@ -273,7 +273,7 @@ def usable(front: FrontierColumns, on: str | None) -> Places:
     return found if len(found) else solved
 
 
-def plain_place(front: FrontierColumns) -> int:
+def plain_place(front: FrontierFigures) -> int:
     """Return the row of plain training: the one without multipliers, else that of the smallest loss.
 
     Losses of weighted fits of a learner are those of held-out rows, where plain training need not be the best.

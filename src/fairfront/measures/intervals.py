@@ -14,12 +14,10 @@ that every pair has to hold, so each pair is judged at its own end and nothing i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
-from scipy.stats import fisher_exact
 
 from ..exceptions import InputError
 from ..objectives import Array
@@ -63,7 +61,7 @@ def newcombe(s1: ArrayLike, n1: ArrayLike, s2: ArrayLike, n2: ArrayLike, confide
     Statistics in Medicine 17 (1998) 873-890, method 10: the two Wilson intervals, squared and added.
     """
     (low1, high1), (low2, high2) = wilson(s1, n1, confidence), wilson(s2, n2, confidence)
-    p1, p2 = _share(s1, n1), _share(s2, n2)
+    p1, p2 = share(s1, n1), share(s2, n2)
     low = p1 - p2 - np.sqrt((p1 - low1) ** 2 + (high2 - p2) ** 2)
     high = p1 - p2 + np.sqrt((high1 - p1) ** 2 + (p2 - low2) ** 2)
     unknown = (np.asarray(n1) == 0) | (np.asarray(n2) == 0)
@@ -95,7 +93,7 @@ def _counts(successes: ArrayLike, n: ArrayLike) -> tuple[Array, Array]:
     return np.minimum(s, size), size
 
 
-def _share(s: ArrayLike, n: ArrayLike) -> Array:
+def share(s: ArrayLike, n: ArrayLike) -> Array:
     return np.asarray(np.asarray(s) / np.where(np.asarray(n) > 0, n, 1.0))
 
 
@@ -214,8 +212,8 @@ def katz_span(span: RateRange, one: NDArray[np.intp], other: NDArray[np.intp], c
     fixed = (low == high)[:, one] & (low == high)[:, other]
     z, ends = normal_quantile(confidence), []
     for more in (0.0, 0.5):
-        least = np.minimum(low, _share(low * n + more, n + 2 * more))
-        most = np.maximum(high, _share(high * n + more, n + 2 * more))
+        least = np.minimum(low, share(low * n + more, n + 2 * more))
+        most = np.maximum(high, share(high * n + more, n + 2 * more))
         with np.errstate(divide="ignore", invalid="ignore"):
             spread = 1.0 / (low * n + more) - 1.0 / (n + 2 * more)
             half = z * np.sqrt(np.maximum(spread[:, one] + spread[:, other], 0.0))
@@ -254,54 +252,6 @@ def selection_ratio_lower(
     """Return the least lower end of all pairs, each on its own: what may be claimed of the selection ratio, (N,)."""
     span = span or span_of(rates.selection, rows_behind(rates, "selection", sizes))
     return ratio_interval(span, confidence, together=False)[0]
-
-
-def smallest_detectable_gap(
-    n1: ArrayLike, n2: ArrayLike, p: ArrayLike, confidence: float = 0.95, power: float = 0.8
-) -> Array:
-    """Return the least gap between two groups that a two-sided test on n1 and n2 rows finds with this power.
-
-        gap = z sqrt(m (1 - m) (1/n1 + 1/n2)) + z' sqrt(p (1 - p) / n1 + q (1 - q) / n2)
-
-    The normal approximation: the first group has rate p, the second q, farther by the gap on the side of 1/2,
-    where rates are less sure; m is their mean over all rows. NaN where even the largest gap is too small.
-    """
-    p, n1, n2 = np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in (p, n1, n2)))
-    n1, n2 = np.where(n1 > 0, n1, np.nan), np.where(n2 > 0, n2, np.nan)
-    z, side, room = normal_quantile(confidence), np.where(p > 0.5, -1.0, 1.0), np.maximum(p, 1.0 - p)
-
-    def needed(gap: Array) -> Array:
-        q = np.clip(p + side * gap, 0.0, 1.0)
-        m = (n1 * p + n2 * q) / (n1 + n2)
-        chance = z * np.sqrt(m * (1.0 - m) * (1.0 / n1 + 1.0 / n2))
-        return np.asarray(chance + ndtri(power) * np.sqrt(p * (1.0 - p) / n1 + q * (1.0 - q) / n2))
-
-    gap = room
-    for _ in range(60):  # needed is concave with a slope of at most 1/2 at the root: each round halves the distance
-        last, gap = gap, np.minimum(needed(gap), room)
-        if np.array_equal(last, gap, equal_nan=True):
-            break
-    return np.where(needed(room) <= room, gap, np.nan)
-
-
-def two_by_two(s1: ArrayLike, n1: ArrayLike, s2: ArrayLike, n2: ArrayLike) -> tuple[Array, Array]:
-    """Test whether s1/n1 and s2/n2 differ: p-values and deviations; shapes broadcast.
-
-    The p-value is that of Fisher's exact test, two-sided, on counts rounded to whole rows. The second array is
-    the difference in standard deviations, (p1 - p2) / sqrt(m (1 - m) (1/n1 + 1/n2)) with m the mean rate.
-    NaN where a group has no rows; one call of SciPy per pair.
-    """
-    s1, n1, s2, n2 = np.broadcast_arrays(*(np.rint(np.asarray(v, dtype=np.float64)) for v in (s1, n1, s2, n2)))
-    known, mean = (n1 > 0) & (n2 > 0), _share(s1 + s2, n1 + n2)
-    spread = np.sqrt(mean * (1.0 - mean) * (_share(1.0, n1) + _share(1.0, n2)))
-    deviations = np.nan_to_num(ratio(_share(s1, n1) - _share(s2, n2), spread))
-    exact = np.vectorize(_fisher, otypes=[np.float64])
-    return np.where(known, exact(s1, n1, s2, n2), np.nan), np.where(known, deviations, np.nan)
-
-
-@lru_cache(maxsize=4096)  # the same counts come again and again, as exact and as published
-def _fisher(s1: float, n1: float, s2: float, n2: float) -> float:
-    return float(fisher_exact([[s1, n1 - s1], [s2, n2 - s2]])[1])
 
 
 def percentiles(values: Array, confidence: float) -> Interval:

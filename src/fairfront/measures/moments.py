@@ -1,7 +1,7 @@
 """How decisions of many models vary together: sums over people that add up, and what follows from them.
 
-Of a rate of one group let a person p weigh a_p and have the values u_p (N,), one per model, times that weight: sums over
-the person's rows that the rate is about. Then with T = sum u / sum a and W = sum a
+Of a rate of one group let a person p weigh a_p and have the values u_p (N,), one per model, times that weight: sums
+over the person's rows that the rate is about. Then with T = sum u / sum a and W = sum a
 
     cov = sum (u - a T)(u - a T)^T / W^2
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -51,6 +52,10 @@ class Moments(Record):
     def take(self, places: Sequence[int]) -> Moments:
         second = self.second[:, places][:, :, places]
         return Moments(self.weight, self.own, self.first[:, places], self.cross[:, places], second)
+
+    def pooled(self, members: Sequence[Sequence[int]]) -> Moments:
+        """Return the sums of groups taken together, one for each list of them."""
+        return Moments(*(np.stack([each[list(some)].sum(axis=0) for some in members]) for each in vars(self).values()))
 
     @property
     def rest(self) -> Moments:
@@ -132,7 +137,7 @@ def _spread(
             w = None if weight is None else weight[some]
             if share is not None:
                 w = share[some] if w is None else w * share[some]
-            parts.append(_summed(lambda at, some=some: value(some[at]), len(some), w, _codes(person, some)))
+            parts.append(_summed(partial(_at, value, some), len(some), w, _codes(person, some)))
         return Moments(*(np.stack([getattr(part, name) for part in parts]) for name in vars(parts[0])))
 
     if task.kind == "regression":
@@ -150,8 +155,16 @@ def _spread(
     found |= {"selection": sums(plain), "error": sums(lambda at: decided[:, at] != truth[at])}
     if len(task.classes) > 2:
         for k in range(len(task.classes)):
-            found[f"recall[{k}]"] = sums(lambda at, k=k: decided[:, at] == k, truth == k)
+            found[f"recall[{k}]"] = sums(partial(_decided_as, decided, k), truth == k)
     return found
+
+
+def _at(value: Callable[[Any], Array], rows: NDArray[np.intp], at: Any) -> Array:
+    return value(rows[at])
+
+
+def _decided_as(decided: Rows, k: int, at: Any) -> Any:
+    return decided[:, at] == k
 
 
 def _codes(person: NDArray[np.intp] | None, rows: NDArray[np.intp]) -> NDArray[np.intp] | None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from ..objectives import Array
@@ -128,7 +129,7 @@ class Normals(NamedTuple):
                 found[models] = self._of(models, np.flatnonzero(row))._worst()
         return found
 
-    def _of(self, models: Array, groups: Array) -> Normals:
+    def _of(self, models: NDArray[np.intp], groups: NDArray[np.intp]) -> Normals:
         return Normals(*(each[np.ix_(models, groups)] for each in self))
 
     def _worst(self) -> Array:
