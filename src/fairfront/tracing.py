@@ -29,6 +29,10 @@ from .validation import check_callable, check_flag, check_progress, check_seed, 
 from .validation.inputs import as_numbers
 
 
+FARTHER = 0.5
+"""How far past zero a path goes on by itself, as a share of the plain gap."""
+
+
 def trace(
     X: Any,
     y: Any,
@@ -155,7 +159,11 @@ def trace_problem(
     journal = _journal(checkpoint, resume, lambda: problem_fingerprint(problem, **vars(request), solver=chosen))
     with journal, progress_bar(progress, "tracing") as bar:
         points = chosen.trace(stated, request, journal, bar.update)
-        return assemble(stated, chosen, points, held_out)
+        front = assemble(stated, chosen, points, held_out)
+        if held_out is None or preferences is not None or n_points is not None or not held_out.ends_early(front):
+            return front
+        more = held_out.solver.beyond(stated, points, FARTHER)
+        return assemble(stated, chosen, [*points, *more], held_out) if more else front
 
 
 def _journal(checkpoint: Any, resume: bool, owner: Callable[[], Fingerprint]) -> Journal:

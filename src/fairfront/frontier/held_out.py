@@ -20,7 +20,7 @@ from ..exceptions import InputError
 from ..measures import Evaluation
 from ..measures.cutoffs import Operating
 from ..measures.evaluation import judgement_of
-from ..objectives import Array, Attribute, Task
+from ..objectives import Array, Attribute, Task, rates_of
 from ..objectives.groups import FEWEST
 from ..problems import EstimatorProblem, LinearProblem, Reading
 from ..problems.design import DenseDesign
@@ -47,6 +47,7 @@ WEIGHTS, TOGETHER = 500, 200
 """Most weights of a model, and most scores of one person, that are left out in closed form."""
 SCORES = 1 << 25
 """Scores of all rows by the points of a path up to which held-out figures are made unasked."""
+ZERO = 1e-6  # worst gap at the end of a path, as a share of the largest, that is none
 Ints = NDArray[np.intp]
 Judge = Callable[["Frontier", Sequence[Reading]], "Frontier"]
 Asked = bool | Mapping[str, Any] | None
@@ -126,6 +127,16 @@ class HeldOut:
         if not self.asked and len(solved) * problem.K * problem.rows.n > SCORES:  # as many points were asked for
             return front
         return _judged(front, self.rows, *self._scores(front, problem, solved), self.rule, person=self.person)
+
+    def ends_early(self, front: Frontier) -> bool:
+        """Tell whether a path that went to a zero gap has its smallest held-out gap of rates there: it may fall on."""
+        if HELD_OUT not in front.evaluations or front.facts.task.kind == "regression" or self.solver.overshoot > 0.0:
+            return False
+        record, last, task = front.evaluations[HELD_OUT], len(front) - 1, front.facts.task
+        gaps = [f"{rate}_gap" for rate in rates_of(front.facts.notions, task)]
+        known = [record.figure(name) for name in gaps if record.parts(name)]
+        zero = float(front.gaps[last].max()) <= ZERO * float(front.gaps.max())
+        return zero and any(int(np.nanargmin(each)) == last for each in known if not np.isnan(each).all())
 
     def _scores(self, front: Frontier, problem: LinearProblem, solved: list[Solved]) -> tuple[Array, str]:
         """Return scores (N, K, n) and how they were made."""
