@@ -28,7 +28,6 @@ from .storage.checkpoints import Fingerprint, check_checkpoint
 from .validation import check_callable, check_flag, check_progress, check_seed, refuse
 from .validation.inputs import as_numbers
 
-
 FARTHER = 0.5
 """How far past zero a path goes on by itself, as a share of the plain gap."""
 

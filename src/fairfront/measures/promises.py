@@ -20,6 +20,7 @@ from .evaluation import Evaluation
 from .figures import Column, larger_is_better
 from .intervals import bonferroni, normal_quantile, rows_behind
 from .moments import LEVELS, Moments, critical_values, least_variance
+from .ranges import RateRange
 from .rates import GroupRates
 
 DRAWS = 1_000
@@ -185,7 +186,7 @@ def expected(record: Evaluation, name: str) -> Array:
 def shown_by_test(record: Evaluation, name: str, place: int, n: float) -> tuple[float, float]:
     """Return the gap that a model without any, and that this one, show on average on n other rows like these."""
     none, own = [], []
-    for each in _normals(record, name, place):
+    for each in _normals(record, name, place, shown=True):
         middle = np.nanmean(0.5 * (each.low + each.high), axis=1, keepdims=True) + 0.0 * each.low
         noise = each.variance * (record.n / n)
         none.append(Normals(middle, middle, noise).worst[0])
@@ -193,14 +194,20 @@ def shown_by_test(record: Evaluation, name: str, place: int, n: float) -> tuple[
     return float(np.max(none)), float(np.max(own))
 
 
-def _normals(record: Evaluation, name: str, place: int | None = None) -> Iterator[Normals]:
-    """Yield rates and variances behind a column, per attribute and class; of one model where its place is given."""
+def _normals(record: Evaluation, name: str, place: int | None = None, *, shown: bool = False) -> Iterator[Normals]:
+    """Yield rates and variances behind a column, per attribute and class; of one model where its place is given.
+
+    Rates are ranges where counts are rounded, unless they are taken as ``shown``.
+    """
     models = slice(None) if place is None else slice(place, place + 1)
     for part in record.parts(name):
         column = Column.of(part)
         attribute, rates = _groups(record, part)
         rate = "selection" if column.figure == "selection_ratio" else column.figure
         span = record.span(attribute, rate).take(models)
+        if shown:
+            value = rates.rate(rate)[models]
+            span = RateRange(value, value, span.least)
         if not isinstance(rates, GroupRates):
             yield Normals(span.low, span.high, record.errors[attribute][rate][models] ** 2)
             continue
