@@ -108,13 +108,13 @@ def split_of(case: str, seed: int, sensitive_in: bool = False, most: int | None 
     train, rest = _two_parts(np.arange(len(data)), data.split_ids, 0.4, seed)
     held, test = _two_parts(rest, None if data.split_ids is None else data.split_ids[rest], 0.5, seed)
     X, columns = data.matrix("one_hot", include=(group,) if sensitive_in else (), fit_on=train)
-    y, favourable = _labels(data)
+    y, favourable = labels_of(data)
     levels, groups = np.unique(np.asarray(data.columns[group]).astype(str), return_inverse=True)
     whole = Rows(X, y, groups.astype(np.intp), favourable)
     return Split(*(whole.take(part) for part in (train, held, test)), tuple(columns), tuple(levels.tolist()))
 
 
-def _labels(data: Any) -> tuple[np.ndarray, int]:
+def labels_of(data: Any) -> tuple[np.ndarray, int]:
     """Return labels as codes and the favourable code: 1 of two labels, its place among several."""
     if data.favourable is None:
         return np.asarray(data.y, dtype=np.float64), 1
@@ -141,7 +141,7 @@ def adult(attribute: str, encoding: str = "one_hot") -> Rows:
     data = loaded("adult")
     train = data.split[0]
     X = data.matrix("one_hot", fit_on=train)[0] if encoding == "one_hot" else paper_matrix(data)[0]
-    return Rows(X[train], _labels(data)[0][train], data.columns[attribute][train])
+    return Rows(X[train], labels_of(data)[0][train], data.columns[attribute][train])
 
 
 def synthetic(rows: int, columns: int, groups: int = 2, classes: int = 2, seed: int = 0) -> Rows:

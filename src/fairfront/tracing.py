@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -28,6 +28,9 @@ from .storage.checkpoints import Fingerprint, check_checkpoint
 from .validation import check_callable, check_flag, check_progress, check_seed, refuse
 from .validation.inputs import as_numbers
 
+FARTHER = 0.5
+"""How far past zero a path goes on by itself, as a share of the plain gap."""
+
 
 def trace(
     X: Any,
@@ -48,7 +51,7 @@ def trace(
     groups: Groups | None = None,
     estimator: Any = None,
     random_state: int | None = None,
-    held_out: bool | None = False,
+    held_out: bool | Mapping[str, Any] | None = None,
     person: Any = None,
     checkpoint: Any = None,
     resume: bool = False,
@@ -109,7 +112,7 @@ def trace(
     check_progress(progress)
     check_seed(random_state)
     check_flag(fit_intercept, "fit_intercept")
-    if held_out is not None:
+    if held_out is not None and not isinstance(held_out, Mapping):
         check_flag(held_out, "held_out")
     warn_of_proxies(sensitive_features)
     rows: dict[str, Any] = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "groups": groups}
@@ -126,7 +129,7 @@ def trace(
         if not held_out:
             return trace_estimator(fits, search, **kept)
         fits = replace(fits, keeps_scores=True)
-        return trace_estimator(fits, search, **kept, judge=readings_judge(fits, labelled))
+        return trace_estimator(fits, search, **kept, judge=readings_judge(fits, labelled, person, held_out))
     chosen = as_solver(solver)
     problem = linear_problem(X, y, **rows, **question, **linear)
     held = HeldOut.of(problem, chosen, labelled, person, held_out)
@@ -155,7 +158,11 @@ def trace_problem(
     journal = _journal(checkpoint, resume, lambda: problem_fingerprint(problem, **vars(request), solver=chosen))
     with journal, progress_bar(progress, "tracing") as bar:
         points = chosen.trace(stated, request, journal, bar.update)
-        return assemble(stated, chosen, points, held_out)
+        front = assemble(stated, chosen, points, held_out)
+        if held_out is None or preferences is not None or n_points is not None or not held_out.ends_early(front):
+            return front
+        more = held_out.solver.beyond(stated, points, FARTHER)
+        return assemble(stated, chosen, [*points, *more], held_out) if more else front
 
 
 def _journal(checkpoint: Any, resume: bool, owner: Callable[[], Fingerprint]) -> Journal:

@@ -18,7 +18,7 @@ from fairfront.explorer.payload import most_moved
 from fairfront.frontier.selection import plain_place
 from fairfront.measures import wilson
 from fairfront.measures.calibration import reliability_bins
-from fairfront.measures.evaluation import decide
+from fairfront.measures.decisions import decide
 from fairfront.measures.moves import flips
 from fairfront.measures.paired import share_change
 from fairfront.measures.published import published

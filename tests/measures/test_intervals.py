@@ -17,13 +17,12 @@ from fairfront.measures.intervals import (
     katz,
     percentiles,
     share_interval,
-    smallest_detectable_gap,
     span_of,
-    two_by_two,
     worst_gap_floor,
     worst_gap_upper,
 )
 from fairfront.measures.rates import Margins, effective_sizes, worst_gap
+from fairfront.measures.significance import smallest_detectable_gap, two_by_two
 from tests.support.rates import class_rates, group_rates
 
 NAMES = ("selection", "error", "accuracy", "tpr", "fpr")

@@ -63,7 +63,7 @@ def select(
     id: Annotated[int | None, typer.Option(metavar="N", help="The model with this id.")] = None,
     knee: Annotated[bool, typer.Option("--knee", help="The knee of the training frontier.")] = False,
     confidence: Annotated[
-        float, typer.Option(metavar="NUMBER", help="Rules use confidence bounds of this level; 0 uses observed values.")
+        float, typer.Option(metavar="NUMBER", help="Rules hold with this confidence; 0 uses expected gaps.")
     ] = 0.95,
     reason: Annotated[
         str, typer.Option(metavar="TEXT", help="Why this model; goes into the record and the card.")
@@ -91,8 +91,9 @@ def select(
 ) -> None:
     """Choose a model of a run and write it with its card.
 
-    The rule is applied on validation, at the operating point of the run, and a record of the decision is kept. Among
-    the models that meet the rules, the one with the lowest error is taken, unless --least-gap or --most is given.
+    The rule is applied on validation (without one, on training rows, each judged without itself), at the operating
+    point of the run, and a record of the decision is kept. Among the models that meet the rules, the one with the
+    lowest error is taken, unless --least-gap or --most is given.
 
     Example: fairfront select run --least-gap tpr --within error=0.005 --by "A. Smith" -o model
     """
@@ -101,7 +102,7 @@ def select(
     from ..runs.card import read_about
     from ..runs.decision import check_recordable
     from ..runs.manifest import key_of
-    from ..runs.options import pair_sentences
+    from ..runs.options import pair_sentences, promise_words
     from ..runs.pipeline import with_exact_counts, write_choice
     from ..runs.run import RUN
     from ..storage.places import check_new_folder
@@ -130,6 +131,7 @@ def select(
         raise KeyboardInterrupt(f"{output} is complete or as it was before; the run's records say which") from None
     said = [f"id {decision.id}: {decision.rule_words}.", model.about["operating_point"], *decision.notes]
     said += pair_sentences(found.frontier, [decision.id])
+    said += promise_words(decision.promises, stored.manifest["split"]["rows"].get("test", 0))
     if "confidence" in rule:  # a rule on columns
         said.append(f"The rule rests on rounded counts. {ROUNDED}" if decision.small else EXACT)
     said.append(f"Model, card and decision record: {output} (read {output / 'card.md'}).")

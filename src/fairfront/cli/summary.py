@@ -98,14 +98,16 @@ def print_evaluations(console: Console, run: Run, ids: list[int]) -> None:
     usual = (plain_id(run.frontier), suggested_id(run.frontier))
     shown = list(dict.fromkeys(each for each in (*usual, *ids) if each is not None))
     heads, rows = ["on", "rows", "id"], []
-    for name in (*[HELD_OUT] * (HELD_OUT in run.frontier.evaluations), "validation", *run.external):
+    own = [name for name in (HELD_OUT, "validation") if name in run.frontier.evaluations]
+    for name in (*own, *run.external):
         front = seen_on(run, name).frontier
         for option in options_of(front, shown):
             names = [each for each in option.figures if each not in ("loss", front.facts.gap_column)]
             about = (name, str(front.record().n)) if option.id == shown[0] else ("", "")
             rows.append([*about, str(option.id), *(_written(option, each, _is_value(front)) for each in names)])
     heads += [HEADS.get(each, "upper" if Column.of(each).end else in_words(each)) for each in names]
-    at = "" if run.frontier.operating() is None else ", at the cut-offs of validation"
+    point = run.frontier.operating()
+    at = "" if point is None else f", at the cut-offs of {point.placed_on}"
     table = table_of(f"On other rows{at}", heads, left=["on"], pad=0)
     for row in rows:
         table.add_row(*map(escape, row), end_section=row[2] == str(shown[-1]))
@@ -149,7 +151,9 @@ def _legend(front: Frontier) -> list[str]:
             "approved: share of favourable decisions. ratio: lowest share of any group divided by the highest."
         )
     if sure:
-        lines.append(f"upper: {gap}, 95 % upper bound, which holds for all pairs of groups at once.")
+        lines.append(f"upper: {gap}, 95 % upper bound, which holds for all models and pairs of groups at once.")
+    if record.made:
+        lines.append(f"{record.name}: the training rows, each judged without itself ({record.made}).")
     if len(names) > 1:
         lines.append(f"Gaps are the largest over {' and '.join(names)}; ratios the smallest.")
     if record.weighted:
@@ -165,7 +169,7 @@ def _legend(front: Frontier) -> list[str]:
         return [*lines, none]
     what = f"95 % upper bound of the {gap}" if sure and lead == gap else f"{lead} as observed"
     among = f"models whose {main_error(front)} is within {tolerance_of(front):g} of the lowest"
-    other = "" if record.name == "validation" else f" on {record.name}; fairfront select chooses on validation"
+    other = "" if record.name in ("validation", HELD_OUT) else f" on {record.name}; fairfront select chooses elsewhere"
     return [*lines, f"suggested: smallest {what} among {among}{other}."]
 
 

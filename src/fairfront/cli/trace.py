@@ -55,7 +55,11 @@ def trace(
         Literal["loss", "rate"], typer.Option(help="Train on gaps of the loss, or of smooth rates.")
     ] = "loss",
     split: Annotated[
-        str, typer.Option(metavar="RULE", help="Train, validation and test: 60/20/20, time:COLUMN:D1,D2 or by:ID.")
+        str,
+        typer.Option(
+            metavar="RULE",
+            help="Train, validation and test: 60/20/20, time:COLUMN:D1,D2 or by:ID; 80/20: train and test.",
+        ),
     ] = "60/20/20",
     drop: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; may be repeated.")

@@ -15,12 +15,11 @@ from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.judgement import held_rows, is_test
 from ..frontier.models import Models
-from ..frontier.selection import plain_place
+from ..frontier.selection import plain_place, walk
 from ..measures.disclosure import check_small
 from ..measures.paired import PairedRows
 from ..objectives import LOSSES, Array, rates_of
 from ..records import Record
-from ..solvers import Status
 from ..storage.documents import parse_json
 from ..validation import check_confidence, check_count, check_text, shown
 from ..validation.inputs import check_rows
@@ -83,14 +82,6 @@ class Details(Record):
         if not isinstance(record, dict) or set(record) != names or record["version"] != VERSION:
             raise InputError(f"details have other fields than version {VERSION} has, expected what to_json wrote.")
         return cls(**{**record, "ids": tuple(record["ids"]), "attributes": tuple(record["attributes"])})
-
-
-def walk(front: Frontier) -> NDArray[np.intp]:
-    """The finished points from the largest gap to the smallest and on past zero; the others are left out."""
-    places = front.solved
-    past = np.array([front.status[i] is Status.PAST for i in places])
-    gap = front.gaps[places].max(axis=1)
-    return np.asarray(places[np.lexsort((front.loss[places], np.where(past, gap, -gap)))])
 
 
 def detailed(front: Frontier, ids: Iterable[int] = (), limit: int = MOST_DETAILED) -> NDArray[np.intp]:

@@ -12,18 +12,19 @@ from ..exceptions import InputError
 from ..frontier import Facts, Frontier
 from ..frontier.judgement import is_test, operating_words
 from ..frontier.models import Models, Places
-from ..frontier.selection import GAPS, plain_place
+from ..frontier.selection import GAPS, plain_place, walk
 from ..measures import ClassRates, Evaluation, GroupRates, PerGroup
 from ..measures.claims import decides_alike, no_better, rival_words
 from ..measures.figures import Column, larger_is_better
 from ..measures.intervals import bonferroni, normal_quantile, rows_behind
 from ..measures.paired import rounded
+from ..measures.promises import together
 from ..measures.published import published
 from ..measures.ranges import RateRange
 from ..measures.rates import DENOMINATORS
 from ..objectives import NOTIONS, Array, Task, rates_of
 from .comparison import base64_of
-from .details import Details, detailed, walk
+from .details import Details, detailed
 
 CONFIDENCE = 0.95
 TOP = 8
@@ -127,7 +128,7 @@ def _part(record: Evaluation, facts: Facts, small: int) -> dict[str, Any]:
         "no_better": np.flatnonzero(no_better(record, task)).tolist(),
         "rival": rival_words(record),
         "columns": {name: packed(values) for name, values in (record.columns | _mistakes(record)).items()},
-        "upper": {name: packed(record.figure(name, CONFIDENCE)) for name in sure},
+        "upper": {name: packed(together(record, name, CONFIDENCE)) for name in sure},
         "rounding": {name: packed(record.rounding(name), "f4") for name in record.columns if record.small},
         "attributes": [_attribute(name, rates, record, task) for name, rates in record.groups.items()],
     }

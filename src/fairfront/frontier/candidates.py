@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError, spelled, spelling
 from ..measures import Evaluation
 from ..measures.cutoffs import Operating, Side
-from ..measures.evaluation import decide
+from ..measures.decisions import decide
 from ..objectives import Array, Attribute, Groups, Task, check_groups, warn_of_proxies
 from ..objectives.question import TaskName, read_classes
 from ..validation import check_choice, check_names, check_text, counted, refuse

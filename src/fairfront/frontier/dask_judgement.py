@@ -20,7 +20,8 @@ from ..exceptions import FairfrontWarning, InputError
 from ..measures import Evaluation
 from ..measures.counts import Sums, ratio, sums_of
 from ..measures.cutoffs import Operating, OperatingPoint, one_number
-from ..measures.evaluation import check_scores, judgement_of
+from ..measures.decisions import check_scores
+from ..measures.evaluation import judgement_of
 from ..objectives import Array, Attribute, GroupProbabilities
 from ..problems.dask.passes import reduced
 from ..problems.dask.scan import Key, Tally, group_tally, keys_of
@@ -144,7 +145,7 @@ class Part:
             some, w = tuple(a.take(rows) for a in attributes), None if weight is None else weight[rows]
             scores, decided = self.models.decisions(take_rows(matrix, rows), self.operating, some)
             scores = check_scores(scores, task)
-            sums = sums_of(decided, labels[rows], task, some, w)
+            sums = sums_of(decided, labels[rows], task, some, w, together=True)
             if self.edges is not None:
                 sums = replace(sums, bins=count_scores(scores[:, 0], labels[rows] == 1, w, self.edges))
             found.append(sums)

@@ -3,149 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import narwhals.stable.v1 as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from ..exceptions import InputError, require
-from ..measures import Evaluation
-from ..measures.claims import Pair, worst_pair
-from ..measures.cutoffs import Operating, OperatingPoint
+from ..measures.cutoffs import Operating
 from ..measures.disclosure import NOTABLE
-from ..objectives import Array, proxy_sentences
-from ..validation import BACKENDS, check_choice, check_confidence, check_count, check_text, counted, is_dask, shown
+from ..validation import BACKENDS, check_choice, check_text, is_dask
+from .choice import Choice, choice_of
+from .frontier_figures import FrontierFigures
 from .judgement import asked_of, held_rows
-from .models import Models
-from .points import Facts, PointColumns, Points
 from .selection import Rule
 
 if TYPE_CHECKING:
     from .linear_frontier import Stability
 
 
-@dataclass(frozen=True, repr=False)
-class FrontierColumns(PointColumns):
-    """What is known of a frontier's points: columns of their table, and those of evaluations by name."""
-
-    models: Models
-    points: Points
-    facts: Facts
-    evaluations: Mapping[str, Evaluation] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return len(self.points)
-
-    def __repr__(self) -> str:
-        facts, worst = self.facts, self.gaps.max(axis=1)
-        proxies = f"; groups of {', '.join(self.proxies)} are probabilities" if self.proxies else ""
-        return (
-            f"Frontier({counted(len(self), 'point')}, {' + '.join(facts.notions)}: "
-            f"{facts.loss_name} {self.loss.min():.4f} to {self.loss.max():.4f}, "
-            f"worst {facts.unit} {worst.max():.4f} to {worst.min():.4f}; "
-            + (f"favourable label {facts.task.favourable_label!r}" if facts.task.classes else "regression")
-            + f"{proxies})"
-        )
-
-    @property
-    def proxies(self) -> tuple[str, ...]:
-        """Return the attributes whose groups were given as probabilities, in training or in an evaluation."""
-        judged = (name for record in self.evaluations.values() for name in record.proxies)
-        return tuple(dict.fromkeys((*self.facts.proxies, *judged)))
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """Say what each notion compares, and what else has to be known to read the figures."""
-        return (*self.facts.sentences, *proxy_sentences([n for n in self.proxies if n not in self.facts.proxies]))
-
-    @property
-    def solved(self) -> NDArray[np.intp]:
-        """Return the rows of solved points, or of all where none is."""
-        mask = np.array([status.solved for status in self.status])
-        return np.flatnonzero(mask if mask.any() else ~mask)
-
-    def column(self, name: str, on: str | None = None, confidence: float | None = None) -> Array:
-        """Return a column by name: ``loss``, a training gap, or a figure of an evaluation.
-
-        Parameters
-        ----------
-        name : the training gap is ``loss_gap``, or ``smooth_rate_gap`` for the rate surrogate
-        on : the evaluation, as in `record`
-        confidence : float, optional
-            With it a gap or an error is its upper confidence bound and the selection ratio its lower: what these rows
-            support.
-        """
-        check_text(name, "name", "the name of a column")
-        if confidence is not None:
-            check_confidence(confidence)
-        training = dict(zip(self.facts.gap_columns, self.gaps.T, strict=True))
-        training |= {"loss": self.loss, self.facts.gap_column: self.gaps.max(axis=1)}
-        return training[name] if name in training else self.record(on).figure(name, confidence)
-
-    def record(self, on: str | None = None) -> Evaluation:
-        """Return an evaluation.
-
-        Parameters
-        ----------
-        on : its name, by default "validation", or the first
-        """
-        known = self.evaluations
-        if not known:
-            raise InputError(
-                "rates are not known yet, expected an evaluation; call front = front.evaluate(X, y, "
-                "sensitive_features=..., name='validation') first."
-            )
-        if on is None:
-            return known["validation"] if "validation" in known else next(iter(known.values()))
-        if not isinstance(on, str) or on not in known:
-            raise InputError(f"no evaluation {shown(on)}, expected one of {', '.join(known)}.")
-        return known[on]
-
-    def operating(self, on: str | None = None) -> OperatingPoint | None:
-        """Return the rule and the cut-offs of an evaluation, None where there are none.
-
-        Parameters
-        ----------
-        on : as in `record`
-        """
-        return self.record(on).operating if self.evaluations else None
-
-    def column_names(self, on: str | None = None) -> tuple[str, ...]:
-        """Return the names of an evaluation's figures.
-
-        Parameters
-        ----------
-        on : as in `record`
-        """
-        return tuple(self.record(on).columns)
-
-    def worst_pair(self, name: str, id: int, on: str | None = None) -> Pair | None:
-        """Return the two groups that make a point's worst gap or ratio, and the people it rests on.
-
-        Parameters
-        ----------
-        name : column of a gap or ratio, such as ``tpr_gap``
-        id : that of the point
-        on : as in `record`
-        """
-        return worst_pair(self.record(on), name, self.place(id), self.facts.task)
-
-    def place(self, id: int) -> int:
-        """Return the row of a point.
-
-        Parameters
-        ----------
-        id : that of the point
-        """
-        found = np.flatnonzero(self.ids == check_count(id, "id", least=0))
-        if not len(found):
-            known = sorted(self.ids.tolist())
-            every = len(known) == 1 + known[-1] - known[0]
-            words = f"{known[0]} to {known[-1]}" if every else ", ".join(map(str, known))
-            raise InputError(f"id {id} is not on this frontier, expected one of {words}.")
-        return int(found[0])
+class FrontierColumns(FrontierFigures):
+    """Figures of a frontier's points, the evaluations that add some, and the point that a rule picks."""
 
     def evaluate(
         self,
@@ -159,6 +37,7 @@ class FrontierColumns(PointColumns):
         approval_rate: float | None = None,
         costs: Mapping[str, float] | None = None,
         like: str | None = None,
+        person: Any = None,
     ) -> Self:
         """Return this frontier with a named record of rates on other data: error, AUC, gaps per group.
 
@@ -174,6 +53,8 @@ class FrontierColumns(PointColumns):
             One at most: a cut-off on the probability of the favourable label (on its score where models give no
             probabilities), a share of favourable decisions, or costs of a ``false_positive`` and a ``false_negative``.
         like : the evaluation whose cut-offs are meant, by default "validation"
+        person : array of shape (n,), optional
+            Who each row is, where people have several: intervals are then those of people, not of rows.
         """
         check_text(name, "name", "the name of the evaluation")
         asked = asked_of(Operating(cutoff, approval_rate, costs), self.evaluations, name, like, self.models)
@@ -181,9 +62,13 @@ class FrontierColumns(PointColumns):
         if any(is_dask(each) for each in rows):
             from .dask_judgement import evaluate_parts
 
+            if person is not None:
+                raise InputError(
+                    "person needs rows in memory, found Dask collections; leave it out, or compute() them."
+                )
             record = evaluate_parts(self.models, self.facts, rows, name, asked)
         else:
-            record = held_rows(self, *rows).judge_models(self.models, name, asked)
+            record = held_rows(self, *rows, person).judge_models(self.models, name, asked)
         return replace(self, evaluations={**self.evaluations, name: record})
 
     def pool(self, *names: str, name: str = "pooled") -> Self:
@@ -207,6 +92,16 @@ class FrontierColumns(PointColumns):
         **rule : as in `select`
         """
         return int(self.ids[Rule.of(rule).place(self)])
+
+    def choice(self, **rule: Any) -> Choice | None:
+        """Return the point that a rule picks with what was asked, observed, expected and promised; None without rates.
+
+        Parameters
+        ----------
+        **rule : as in `select`
+        """
+        asked = Rule.of(rule)
+        return choice_of(self, asked, asked.place(self))
 
     def refine(
         self,

@@ -7,8 +7,8 @@ long as it takes to judge them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..measures import Evaluation
+from ..measures.cutoffs import Operating
 from ..measures.evaluation import judgement_of
-from ..objectives import Array, Attribute, Task
+from ..objectives import Array, Attribute, Task, rates_of
 from ..objectives.groups import FEWEST
 from ..problems import EstimatorProblem, LinearProblem, Reading
 from ..problems.design import DenseDesign
@@ -32,28 +33,32 @@ from ..solvers.hard_points import NARROWEST
 from ..solvers.knots import MOST, knot_solver
 from ..solvers.leave_one_out import LeaveOneOut
 from ..solvers.refits import FOLDS, dealt, fold_scores
-from ..validation import check_text, counted, is_dask
+from ..validation import check_choice, check_text, counted, is_dask
 from ..validation.inputs import check_labels, check_weights, shape_of, weighted_rows
 from .judgement import HeldRows, encode_labels, is_test, resolve_attributes
+from .models import responses_of
 
 if TYPE_CHECKING:
     from .frontier import Frontier
-    from .frontier_columns import FrontierColumns
+    from .frontier_figures import FrontierFigures
 
 HELD_OUT = "held_out"
 WEIGHTS, TOGETHER = 500, 200
 """Most weights of a model, and most scores of one person, that are left out in closed form."""
 SCORES = 1 << 25
 """Scores of all rows by the points of a path up to which held-out figures are made unasked."""
+ZERO = 1e-6  # worst gap at the end of a path, as a share of the largest, that is none
 Ints = NDArray[np.intp]
 Judge = Callable[["Frontier", Sequence[Reading]], "Frontier"]
+Asked = bool | Mapping[str, Any] | None
+"""Whether held-out figures are made, None where they are cheap; or the operating point that they are made at."""
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
     """Training rows to be judged: labels, groups and weights as they were given, and who each row is, as codes.
 
-    ``closed`` says that the closed form applies, ``asked`` that it is made whatever it costs.
+    ``closed`` says that the closed form applies, ``asked`` that it is made whatever it costs; ``rule`` places cut-offs.
     """
 
     rows: tuple[Any, Any, Any]
@@ -61,6 +66,7 @@ class HeldOut:
     solver: Newton
     closed: bool
     asked: bool
+    rule: Operating | None = None
 
     @classmethod
     def of(
@@ -69,7 +75,7 @@ class HeldOut:
         solver: Solver,
         rows: tuple[Any, Any, Any],
         person: Any = None,
-        asked: bool | None = None,
+        asked: Asked = None,
     ) -> HeldOut | None:
         """Return what is to be judged, or None where that was not asked for, or costs more than a little and was not.
 
@@ -99,7 +105,7 @@ class HeldOut:
                 "solver='newton', or leave it out and evaluate on validation rows."
             )
         check_memory(8.0 * MOST * problem.K * n, f"held-out scores of {n} rows")
-        found = cls(rows, codes, solver, closed, bool(asked))
+        found = cls(rows, codes, solver, closed, bool(asked), operating_of(asked))
         if not closed and (why := found.no_folds(problem)):
             raise InputError(f"held_out=True refits folds of these rows, {why}; leave it out.")
         return found
@@ -120,7 +126,17 @@ class HeldOut:
         """Add the evaluation; ``solved`` are the frontier's points in its order."""
         if not self.asked and len(solved) * problem.K * problem.rows.n > SCORES:  # as many points were asked for
             return front
-        return _judged(front, self.rows, *self._scores(front, problem, solved))
+        return _judged(front, self.rows, *self._scores(front, problem, solved), self.rule, person=self.person)
+
+    def ends_early(self, front: Frontier) -> bool:
+        """Tell whether a path that went to a zero gap has its smallest held-out gap of rates there: it may fall on."""
+        if HELD_OUT not in front.evaluations or front.facts.task.kind == "regression" or self.solver.overshoot > 0.0:
+            return False
+        record, last, task = front.evaluations[HELD_OUT], len(front) - 1, front.facts.task
+        gaps = [f"{rate}_gap" for rate in rates_of(front.facts.notions, task)]
+        known = [record.figure(name) for name in gaps if record.parts(name)]
+        zero = float(front.gaps[last].max()) <= ZERO * float(front.gaps.max())
+        return zero and any(int(np.nanargmin(each)) == last for each in known if not np.isnan(each).all())
 
     def _scores(self, front: Frontier, problem: LinearProblem, solved: list[Solved]) -> tuple[Array, str]:
         """Return scores (N, K, n) and how they were made."""
@@ -153,13 +169,18 @@ def _counted(clipped: int) -> str:
     return f"; {few} that alone tell a weight were clipped"
 
 
-def readings_judge(problem: EstimatorProblem, rows: tuple[Any, Any, Any]) -> Judge:
+def readings_judge(
+    problem: EstimatorProblem, rows: tuple[Any, Any, Any], person: Any = None, asked: Asked = True
+) -> Judge:
     """Return what judges a learner's points on the predictions that their weighted fits were measured on.
 
     ``rows`` are labels, groups and weights. Fits that a checkpoint recalled are made again.
     """
     if problem.folds.same:
         raise InputError("held_out=True needs rows that fits have not seen, found cv='train'; use a number of folds.")
+    n, codes = shape_of(rows[0], "y")[0], None
+    if person is not None:
+        codes = person_codes(person, n, weighted_rows(check_weights(rows[2], n)))
     parts = len(problem.folds.pairs)
     made = "one held-out part" if parts == 1 else f"predictions of {parts} folds"
 
@@ -170,27 +191,47 @@ def readings_judge(problem: EstimatorProblem, rows: tuple[Any, Any, Any]) -> Jud
             for fit, scores in zip(fits, kept, strict=True)
         )
         scores = np.stack([_known(each)[:, held] for each in again])
-        return _judged(front, rows, scores, made, held)
+        return _judged(front, rows, scores, made, operating_of(asked), held, codes)
 
     return judge
 
 
 def _judged(
-    front: Frontier, given: tuple[Any, Any, Any], scores: Array, made: str, held: Ints | None = None
+    front: Frontier,
+    given: tuple[Any, Any, Any],
+    scores: Array,
+    made: str,
+    rule: Operating | None = None,
+    held: Ints | None = None,
+    person: Ints | None = None,
 ) -> Frontier:
-    """Add the evaluation of scores (N, K, rows) of all rows with weight, or of those held."""
+    """Add the evaluation of scores (N, K, rows) of all rows with weight, or of those held, at cut-offs of a rule.
+
+    ``person`` are the codes of all rows with weight.
+    """
     task, (y, groups, weight) = front.facts.task, given
     n = shape_of(y, "y")[0]
     labels, resolve = encode_labels(check_labels(y, n), task), partial(resolve_attributes, front.facts)
-    rows = HeldRows.of(np.empty((n, 0)), labels, groups, weight, resolve)
-    if held is not None:
-        attributes, some = tuple(each.take(held) for each in rows.attributes), rows.weight
-        rows = HeldRows(rows.X[held], rows.labels[held], attributes, None if some is None else some[held])
-    record = replace(rows.judge(task, HELD_OUT, scores), made=made)
-    return replace(front, evaluations={**front.evaluations, HELD_OUT: record})
+    rows = replace(HeldRows.of(np.empty((n, 0)), labels, groups, weight, resolve), person=person)
+    rows = rows if held is None else rows.take(held)
+    if rule is None:
+        record = rows.judge(task, HELD_OUT, scores)
+    else:
+        probable = front.models.probable
+        record = rows.judge_at(task, HELD_OUT, scores, responses_of(scores[:, 0], task, probable), rule, probable)
+    return replace(front, evaluations={**front.evaluations, HELD_OUT: replace(record, made=made)})
 
 
-def pool_evaluations(front: FrontierColumns, names: tuple[str, ...], name: str) -> Evaluation:
+def operating_of(asked: Asked) -> Operating | None:
+    """Return the rule that places cut-offs on held-out scores, None for 0.5."""
+    if not isinstance(asked, Mapping):
+        return None
+    for name in asked:
+        check_choice(name, "held_out", [each.name for each in fields(Operating)])
+    return Operating(**asked).check()
+
+
+def pool_evaluations(front: FrontierFigures, names: tuple[str, ...], name: str) -> Evaluation:
     """Judge the rows of several evaluations as one; the AUC is over pairs of rows of the same evaluation."""
     records = [front.record(check_text(each, "name", "the name of an evaluation")) for each in names]
     if len(set(names)) < 2:

@@ -17,6 +17,7 @@ from ..measures.cutoffs import NONE_GIVEN, Operating, OperatingPoint, Side
 from ..measures.disclosure import LIMIT
 from ..measures.published import published
 from ..objectives import Array, Attribute, Groups, Task, is_likelihood, take_groups, warn_of_proxies
+from ..problems.fit_rows import person_codes
 from ..problems.pieces import feature_names
 from ..validation import check_text, counted
 from ..validation.inputs import check_labels, check_matrix, check_weights, take_rows, weighted_rows
@@ -71,12 +72,13 @@ def asked_of(
 
 @dataclass(frozen=True, eq=False)
 class HeldRows:
-    """Features, labels, groups and weights of the rows that models are judged on, without those of weight 0."""
+    """Features, labels, groups, weights and people (codes) of the rows to judge on, without those of weight 0."""
 
     X: Any
     labels: NDArray[Any]
     attributes: tuple[Attribute, ...]
     weight: Array | None
+    person: NDArray[np.intp] | None = None
 
     @classmethod
     def of(
@@ -86,19 +88,27 @@ class HeldRows:
         sensitive_features: Any,
         sample_weight: Any,
         resolve: Callable[[Any, int], tuple[Attribute, ...]],
+        person: Any = None,
     ) -> HeldRows:
         weight = check_weights(sample_weight, len(labels))
         rows = weighted_rows(weight)
+        people = None if person is None else person_codes(person, len(labels), rows)
         if rows is not None and weight is not None:
             sensitive_features = take_groups(sensitive_features, rows, len(labels))
             X, labels, weight = take_rows(X, rows), labels[rows], weight[rows]
-        return cls(X, labels, resolve(sensitive_features, len(labels)), weight)
+        return cls(X, labels, resolve(sensitive_features, len(labels)), weight, people)
+
+    def take(self, rows: NDArray[np.intp]) -> HeldRows:
+        attributes = tuple(each.take(rows) for each in self.attributes)
+        weight = None if self.weight is None else self.weight[rows]
+        person = None if self.person is None else self.person[rows]
+        return HeldRows(self.X[rows], self.labels[rows], attributes, weight, person)
 
     def judge(
         self, task: Task, name: str, scores: Array, decided: Any = None, operating: OperatingPoint | None = None
     ) -> Evaluation:
         """Decisions (N, n) are by default those of scores (N, K, n)."""
-        known: dict[str, Any] = {"name": name, "sample_weight": self.weight, "decided": decided}
+        known: dict[str, Any] = {"name": name, "sample_weight": self.weight, "decided": decided, "person": self.person}
         return replace(evaluate_scores(scores, self.labels, task, self.attributes, **known), operating=operating)
 
     def judge_at(
@@ -151,14 +161,21 @@ def check_comparable(first: Evaluation, second: Evaluation) -> None:
 
 
 def held_rows(
-    front: FrontierColumns, X: Any, y: Any, groups: Any, sample_weight: Any = None, *, as_given: bool = False
+    front: FrontierColumns,
+    X: Any,
+    y: Any,
+    groups: Any,
+    sample_weight: Any = None,
+    person: Any = None,
+    *,
+    as_given: bool = False,
 ) -> HeldRows:
     """Check rows, and match features, labels and groups with training; X may stay ``as_given`` for a stock model."""
     matrix = check_matrix(X) if as_given else checked_features(front.models, X)
     warn_of_proxies(groups, stacklevel=4)
     labels = encode_labels(check_labels(y, matrix.shape[0]), front.facts.task)
     resolve = partial(resolve_attributes, front.facts)
-    return HeldRows.of(X if as_given else matrix, labels, groups, sample_weight, resolve)
+    return HeldRows.of(X if as_given else matrix, labels, groups, sample_weight, resolve, person)
 
 
 def encode_labels(labels: NDArray[Any], task: Task, what: str = "y") -> NDArray[Any]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import FairfrontWarning, InputError, progress_bar
-from ..measures.evaluation import decide
+from ..measures.decisions import decide
 from ..objectives import Array
 from ..objectives.losses import Squared
 from ..pareto import nondominated

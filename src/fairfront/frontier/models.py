@@ -15,7 +15,7 @@ from sklearn.preprocessing import LabelBinarizer
 
 from ..exceptions import InputError
 from ..measures.cutoffs import OperatingPoint
-from ..measures.evaluation import decide
+from ..measures.decisions import decide
 from ..objectives import LOSSES, Array, Attribute, Task, is_likelihood
 from ..problems.resources import blas_threads
 from ..records import Record

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
@@ -10,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import FairfrontWarning, InputError, spelled
+from ..exceptions import InputError, spelled
 from ..measures.claims import trivial, worst_pair
-from ..measures.disclosure import NOTABLE
 from ..measures.figures import Column, larger_is_better
-from ..measures.intervals import bonferroni, worst_gap_floor
+from ..measures.intervals import worst_gap_floor
+from ..measures.promises import expected, has_ends, together
 from ..objectives import Array
+from ..solvers import Status
 from ..validation import (
     check_choice,
     check_confidence,
@@ -30,7 +30,7 @@ from ..validation.inputs import check_preferences
 
 if TYPE_CHECKING:
     from .frontier import Frontier
-    from .frontier_columns import FrontierColumns
+    from .frontier_figures import FrontierFigures
 
 GAPS = ("tpr_gap", "fpr_gap", "selection_gap", "error_gap", "recall_gap")
 """Gaps of shares, which have intervals."""
@@ -46,9 +46,11 @@ class Rule:
     """What is wished for; ``id``, ``preference`` and ``knee`` stand alone.
 
     ``at_most``, ``at_least`` and ``within`` say which points are allowed, together if several are given, and ``least``
-    or ``most`` which of them is best: by default the smallest error. Bounds and what is best are the ends of intervals
-    that have to hold with ``confidence`` in the evaluation ``on``, tolerances plain differences. But for ``id`` and
-    ``preference``, points that are marked as trivial are passed over.
+    or ``most`` which of them is best: by default the smallest error in the evaluation ``on``. Bounds hold with
+    ``confidence`` for whichever point is taken: ends of single points are taken in the order of the frontier, from the
+    one that holds best to both sides up to the first that does not (a fixed sequence). What is least or most is the
+    end that holds for all points at once. Without a confidence both are of expected gaps. Tolerances are differences
+    of observed figures. But for ``id`` and ``preference``, points that are marked as trivial are passed over.
     """
 
     id: int | None = None
@@ -94,7 +96,7 @@ class Rule:
         if self.confidence is not None:
             check_confidence(self.confidence)
 
-    def place(self, front: FrontierColumns) -> int:
+    def place(self, front: FrontierFigures) -> int:
         if self.on is not None:
             front.record(self.on)
         if self.id is not None:
@@ -107,13 +109,11 @@ class Rule:
             return int(among[np.argmin(_scaled(front.gaps[among].max(axis=1)) + _scaled(front.loss[among]))])
         return self._by_columns(front, among)
 
-    def _by_columns(self, front: FrontierColumns, among: Places) -> int:
+    def _by_columns(self, front: FrontierFigures, among: Places) -> int:
         self._check_directions()
         known = front.column_names(self.on) if front.evaluations else ()
         usual = next((name for name in ("error", "mse") if name in known), "loss")
-        allowed = np.ones(len(among), dtype=bool)
-        for name, bound, sign in self._bounds():
-            allowed &= self._values(front, name, sign, among) <= sign * bound
+        allowed = self.allowed(front)[among]
         if not allowed.any():
             raise InputError(self._nothing(front, among))
         for name, tolerance in (self.within or {}).items():
@@ -122,37 +122,67 @@ class Rule:
         if not allowed.any():
             listed = ", ".join(f"{name} within {value:g} of the best" for name, value in (self.within or {}).items())
             raise InputError(f"no point that meets the bounds has {listed}; allow more.")
-        self._warn_of_rounding(front, among[allowed])
         asked = self.least or self.most
-        best = front.column(asked or usual, self.on, self.confidence if asked else None)[among]
+        best = self._best(front, asked)[among] if asked else front.column(usual, self.on)[among]
         values = _finite(-best if self.most else best, asked or usual)
         seen = (front.column(asked or usual, self.on) * (-1.0 if self.most else 1.0))[among]
         order = np.lexsort((np.nan_to_num(seen[allowed], nan=np.inf), values[allowed]))  # of equal ends as observed
         return int(among[np.flatnonzero(allowed)[order[0]]])
 
-    def _warn_of_rounding(self, front: FrontierColumns, among: Places) -> None:
-        """Say by how much observed figures of rounded counts may be off, where a rule rests on them."""
-        asked = [*(self.at_most or {}), *(self.at_least or {}), *filter(None, (self.least, self.most))]
-        if self.confidence is not None or not front.evaluations:
-            return
-        record = front.record(self.on)
-        off = {name: float(np.nanmax(record.rounding(name)[among])) for name in asked if record.parts(name)}
-        told = [f"{name} by up to {far:.2g}" for name, far in off.items() if far > NOTABLE]
-        if told:
-            said = f"the rule rests on rounded counts of {record.name}: exact figures may differ ({', '.join(told)})."
-            warnings.warn(said, FairfrontWarning, stacklevel=5)
+    def _best(self, front: FrontierFigures, name: str) -> Array:
+        if self.confidence is None and front.evaluations and front.record(self.on).parts(name):
+            return expected(front.record(self.on), name)
+        return front.column(name, self.on, self.confidence)
 
-    def _bounds(self) -> list[tuple[str, float, float]]:
+    def allowed(self, front: FrontierFigures) -> NDArray[np.bool_]:
+        """Tell which points meet all bounds, (N,), as far as the evaluation's rows can tell."""
+        met, over, sure = np.ones(len(front), dtype=bool), np.full(len(front), -np.inf), False
+        for name, bound, sign in self.bounds():
+            excess = self._values(front, name, sign) - sign * bound
+            if self._in_sequence(front, name):
+                over, sure = np.maximum(over, excess / max(abs(bound), 1e-9)), True
+            else:
+                met &= excess <= 0.0
+        return met & self._sequence(front, over) if sure else met
+
+    def _in_sequence(self, front: FrontierFigures, name: str) -> bool:
+        """Tell whether a bound is on a figure with confidence ends, of points that lie along a path."""
+        if self.confidence is None or not front.facts.trained or name in _training(front):
+            return False
+        return has_ends(front.record(self.on), name)
+
+    def _sequence(self, front: FrontierFigures, over: Array) -> NDArray[np.bool_]:
+        """Tell which points are passed from the one that is least ``over`` its bounds, until the first that is over."""
+        path = walk(front)
+        path = path[np.isin(path, usable(front, self.on))]
+        holds = np.asarray(over[path] <= 0.0)
+        start, passed = int(np.argmin(over[path])), np.zeros(len(front), dtype=bool)
+        stop = start + int(np.argmin([*holds[start:], False]))
+        first = start + 1 - int(np.argmin([*holds[: start + 1][::-1], False])) if holds[start] else stop
+        passed[path[first:stop]] = True
+        return passed
+
+    def bounds(self) -> list[tuple[str, float, float]]:
         """With 1 for a largest value that is allowed and -1 for a smallest."""
         largest, smallest = (self.at_most or {}).items(), (self.at_least or {}).items()
         return [*((name, bound, 1.0) for name, bound in largest), *((name, bound, -1.0) for name, bound in smallest)]
 
-    def _values(self, front: FrontierColumns, name: str, sign: float, among: Any = slice(None)) -> Array:
-        values = front.column(name, self.on, self.confidence)
-        if self.confidence is not None and Column.of(name).kind in NEITHER:
-            span = front.record(self.on).range(name)
+    def _values(self, front: FrontierFigures, name: str, sign: float) -> Array:
+        """Return what a bound is put on: ends of single points, or of all of them where they lie on no path."""
+        if name in _training(front) or not front.evaluations:
+            return _finite(sign * front.column(name, self.on), name)
+        record = front.record(self.on)
+        if Column.of(name).kind in NEITHER:
+            span = record.range(name)
             values = span.high if sign > 0 else span.low
-        return _finite(sign * values[among], name)
+            values = values if self.confidence is not None else record.figure(name)
+        elif self.confidence is None:
+            values = expected(record, name)
+        elif front.facts.trained:
+            values = record.figure(name, self.confidence)
+        else:
+            values = together(record, name, self.confidence)
+        return _finite(sign * values, name)
 
     def _check_directions(self) -> None:
         """Refuse an upper bound, or the least, of what is better when larger, and the other way round."""
@@ -170,14 +200,14 @@ class Rule:
                 instead = f"{spelled('at_most')} or {spelled('at_least')}"
                 raise InputError(f"{spelled('within')} has {column}, which has no best value; use {instead}.")
 
-    def _nothing(self, front: FrontierColumns, among: Places) -> str:
+    def _nothing(self, front: FrontierFigures, among: Places) -> str:
         """Say that nothing meets the bounds, which point comes nearest, and what these rows could support at best."""
-        over, bounds = np.zeros(len(front)), self._bounds()
+        over, bounds = np.zeros(len(front)), self.bounds()
         for name, bound, sign in bounds:
             over += np.maximum(self._values(front, name, sign) - sign * bound, 0.0)
         place = int(among[np.argmin(over[among])])
         asked = ", ".join(f"{n} {'<=' if s > 0 else '>='} {b:g}" for n, b, s in bounds)
-        found = ", ".join(f"{n} = {front.column(n, self.on, self.confidence)[place]:.4g}" for n, _, _ in bounds)
+        found = ", ".join(f"{self._word(front, n)} = {s * self._values(front, n, s)[place]:.4g}" for n, _, s in bounds)
         surely = "" if self.confidence is None else f" at {self.confidence:.0%} confidence"
         said = [f"no point has {asked}{surely}", f"the nearest is id {front.ids[place]} with {found}"]
         idle = [i for i in front.solved if over[i] < over[place] and i not in among]
@@ -192,19 +222,24 @@ class Rule:
                 )
         claims = (self._least_claim(front, name, among) for name, _, _ in bounds)
         said += [text for text in claims if text]
-        observed = (
-            "" if self.confidence is None else f", or take gaps as observed with {spelled('confidence=None (0)')}"
-        )
-        return "; ".join([*said, f"allow more, evaluate on more rows or trace further{observed}."])
+        less = "" if self.confidence is None else f", or take expected gaps with {spelled('confidence=None (0)')}"
+        return "; ".join([*said, f"allow more, evaluate on more rows or trace further{less}."])
 
-    def _least_claim(self, front: FrontierColumns, name: str, among: Places) -> str:
+    def _word(self, front: FrontierFigures, name: str) -> str:
+        """Say which of its figures a bound is put on."""
+        if name in _training(front) or not front.evaluations or not has_ends(front.record(self.on), name):
+            return name
+        if self.confidence is None:
+            return name if Column.of(name).kind == "error" else f"expected {name}"
+        return f"{'lower' if larger_is_better(name) else 'upper'} bound of {name}"
+
+    def _least_claim(self, front: FrontierFigures, name: str, among: Places) -> str:
         """Say the smallest gap that the evaluation's rows could demonstrate at the rates of some points."""
-        record, confidence = front.record(self.on), self.confidence
-        if confidence is None or Column.of(name).kind not in GAPS:
+        if self.confidence is None or name in _training(front) or Column.of(name).kind not in GAPS:
             return ""
+        record, confidence = front.record(self.on), self.confidence
         parts = record.parts(name)
-        sure = bonferroni(confidence, len(parts))
-        floors = np.stack([record.figure(part, sure, worst_gap_floor) for part in parts])
+        floors = np.stack([record.figure(part, confidence, worst_gap_floor) for part in parts])
         floor = np.fmax.reduce(floors)
         if np.isnan(floor[among]).all():
             return ""
@@ -217,7 +252,19 @@ class Rule:
         return f"with {few} in the smallest groups, no gap below about {down:.2g} can be demonstrated"
 
 
-def usable(front: FrontierColumns, on: str | None) -> Places:
+def walk(front: FrontierFigures) -> Places:
+    """Return the finished points from the largest gap to the smallest and on past zero; the others are left out."""
+    places = front.solved
+    past = np.array([front.status[i] is Status.PAST for i in places])
+    gap = front.gaps[places].max(axis=1)
+    return np.asarray(places[np.lexsort((front.loss[places], np.where(past, gap, -gap)))])
+
+
+def _training(front: FrontierFigures) -> tuple[str, ...]:
+    return ("loss", front.facts.gap_column, *front.facts.gap_columns)
+
+
+def usable(front: FrontierFigures, on: str | None) -> Places:
     """Return the rows that rules choose among: solved points that are not trivial, or all solved where all are."""
     solved = front.solved
     if not front.evaluations:
@@ -226,7 +273,7 @@ def usable(front: FrontierColumns, on: str | None) -> Places:
     return found if len(found) else solved
 
 
-def plain_place(front: FrontierColumns) -> int:
+def plain_place(front: FrontierFigures) -> int:
     """Return the row of plain training: the one without multipliers, else that of the smallest loss.
 
     Losses of weighted fits of a learner are those of held-out rows, where plain training need not be the best.

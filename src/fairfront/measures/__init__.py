@@ -17,8 +17,8 @@ from .audit_record import Audit as Audit
 from .audits import audit as audit
 from .calibration import Calibration as Calibration
 from .counts import auc as auc
+from .decisions import evaluate_scores as evaluate_scores
 from .evaluation import Evaluation as Evaluation
-from .evaluation import evaluate_scores as evaluate_scores
 from .intervals import newcombe as newcombe
 from .intervals import wilson as wilson
 from .rates import ClassRates as ClassRates

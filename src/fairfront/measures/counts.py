@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..objectives import Array, Attribute, Task
 from ..records import Record
 from ..validation.inputs import check_weights
+from .moments import Spread, added, spreads_of, taken
 
 if TYPE_CHECKING:
     from ..frontier.dask_judgement import ScoreBins
@@ -145,13 +146,17 @@ class Sums(Record):
     """What a set of rows adds to an evaluation.
 
     ``total`` are the number of rows, their weight, squared weight, and how many weigh anything but 1; ``everyone`` has
-    all rows as one group, ``groups`` those of each attribute, and ``bins`` scores where rows lie in parts.
+    all rows as one group, ``groups`` those of each attribute, and ``bins`` scores where rows lie in parts. ``spreads``
+    are how models vary together in each attribute's groups and, the last, in all rows; of people with several rows
+    where they are ``clustered``.
     """
 
     total: Array
     everyone: Counts | Means
     groups: tuple[Counts | Means, ...]
     bins: ScoreBins | None = None
+    spreads: tuple[Spread, ...] | None = None
+    clustered: bool = False
 
     @property
     def n(self) -> int:
@@ -177,18 +182,31 @@ class Sums(Record):
     def take(self, places: Sequence[int]) -> Sums:
         """Return the sums of some models, without their scores."""
         groups = tuple(each.take(places) for each in self.groups)
-        return Sums(self.total, self.everyone.take(places), groups)
+        spreads = taken(self.spreads, places)
+        return Sums(self.total, self.everyone.take(places), groups, None, spreads, self.clustered)
 
     def __add__(self, other: Sums) -> Sums:
         groups: Any = tuple(one + two for one, two in zip(self.groups, other.groups, strict=True))  # type: ignore[operator]
         bins = None if self.bins is None or other.bins is None else self.bins + other.bins
-        return Sums(self.total + other.total, self.everyone + other.everyone, groups, bins)  # type: ignore[operator]
+        everyone: Any = self.everyone + other.everyone  # type: ignore[operator]
+        spreads, clustered = added(self.spreads, other.spreads), self.clustered or other.clustered
+        return Sums(self.total + other.total, everyone, groups, bins, spreads, clustered)
 
 
 def sums_of(
-    decided: NDArray[Any], truth: NDArray[Any], task: Task, attributes: Sequence[Attribute], weight: Array | None
+    decided: NDArray[Any],
+    truth: NDArray[Any],
+    task: Task,
+    attributes: Sequence[Attribute],
+    weight: Array | None,
+    *,
+    person: NDArray[np.intp] | None = None,
+    together: bool = False,
 ) -> Sums:
-    """Sum what N models decide, (N, n), on n rows; no weight may be 0."""
+    """Sum what N models decide, (N, n), on n rows; no weight may be 0.
+
+    ``together`` asks how models vary together, over rows or over those of one ``person`` (n,), given as codes.
+    """
     n, w = len(truth), np.ones(len(truth)) if weight is None else weight
 
     def of(codes: NDArray[Any], c: int) -> Counts | Means:
@@ -199,7 +217,9 @@ def sums_of(
     groups: Any = tuple(of(a.membership() if a.codes is None else a.codes, len(a.levels)) for a in attributes)
     exact = [] if task.kind == "regression" else [k for k, a in enumerate(attributes) if a.codes is not None]
     everyone = groups[exact[0]].together() if exact else of(np.full(n, -1), 0)  # other sums round
-    return Sums(np.array([n, w.sum(), w @ w, (w != 1.0).sum()]), everyone, groups)
+    total = np.array([n, w.sum(), w @ w, (w != 1.0).sum()])
+    spreads = spreads_of(decided, truth, task, attributes, weight, person) if together else None
+    return Sums(total, everyone, groups, None, spreads, person is not None)
 
 
 def count(

@@ -12,25 +12,23 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array, Attribute, Task
-from ..problems.resources import blas_threads
 from ..records import Record
-from ..validation.inputs import check_weights
-from .counts import Counts, Overall, Sums, auc, sums_of
+from .counts import Counts, Overall, Sums
 from .cutoffs import NONE_GIVEN, OperatingPoint
 from .figures import Column, larger_is_better
 from .intervals import (
     Sizes,
-    bonferroni,
+    means_gap_upper,
     rows_behind,
     selection_ratio_lower,
     share_interval,
     span_of,
     worst_gap_upper,
 )
+from .moments import Spread, design_effects
 from .ranges import Range, RateRange
 from .rates import GroupRates, Margins, PerGroup, effective_sizes, gaps, rates_of, selection_ratio, worst_gap
 
@@ -75,6 +73,12 @@ class Evaluation(Record):
         The share of rows that get each model's most frequent decision.
     made : str
         How scores of training rows were made without the row; empty where rows were not trained on.
+    design : dict of attribute name to design effects per rate (c,)
+        Where people have several rows: how much less sure rates are than as many rows of different people would make
+        them; "" has those of all rows. ``sizes`` are divided by them.
+    errors : dict of attribute name to standard errors per mean (N, c), of regression
+    critical : dict of column to array
+        Of evaluations without ``sums``: critical values of `moments.LEVELS` for ends that hold for all models at once.
     """
 
     name: str
@@ -92,6 +96,9 @@ class Evaluation(Record):
     labels: Array | None = None
     alike: Array | None = None
     made: str = ""
+    design: dict[str, dict[str, Array]] = field(default_factory=dict)
+    errors: dict[str, dict[str, Array]] = field(default_factory=dict)
+    critical: dict[str, Array] = field(default_factory=dict)
 
     @property
     def weighted(self) -> bool:
@@ -130,6 +137,9 @@ class Evaluation(Record):
             },
             operating=None if self.operating is None else self.operating.take(places),
             alike=None if self.alike is None else self.alike[places],
+            errors={
+                name: {mean: each[places] for mean, each in errors.items()} for name, errors in self.errors.items()
+            },
             sums=None if self.sums is None else self.sums.take(places),
         )
 
@@ -140,16 +150,15 @@ class Evaluation(Record):
     def figure(self, name: str, confidence: float | None = None, end: End = worst_gap_upper) -> Array:
         """Return a column, (N,), as the end of its interval that has to hold when a confidence is given.
 
-        That is the upper end of an error and of a gap, the lower end of the selection ratio (of each pair of groups on
-        its own, because all have to hold). With several attributes ``tpr_gap`` is the worst of ``sex.tpr_gap``... and
-        its upper end holds for all of them at once. ``end`` takes something else of a gap's intervals.
+        That is the upper end of an error and of a gap, the lower end of the selection ratio, for each model on its own
+        (`promises.together` has ends that hold for all). Of a worst gap each pair of groups is taken at its own end:
+        the claim fails only if that of the worst pair does. With several attributes ``tpr_gap`` is the worst of
+        ``sex.tpr_gap``... by the same argument. ``end`` takes something else of a gap's intervals.
         """
         parts = self.parts(name)
         if parts and parts != [name]:
-            if larger_is_better(name):
-                return np.asarray(np.fmin.reduce([self.figure(part, confidence) for part in parts]))
-            sure = None if confidence is None else bonferroni(confidence, len(parts))
-            return np.asarray(np.fmax.reduce([self.figure(part, sure, end) for part in parts]))
+            best: Any = np.fmin if larger_is_better(name) else np.fmax
+            return np.asarray(best.reduce([self.figure(part, confidence, end) for part in parts]))
         values, column = self[name], Column.of(name)
         if confidence is None:
             return values
@@ -162,6 +171,9 @@ class Evaluation(Record):
             return selection_ratio_lower(rates, confidence, sizes, self._range_of(attribute, "selection"))
         if isinstance(rates, GroupRates) and column.gap:
             return end(rates, column.figure, confidence, sizes, self._range_of(attribute, column.figure))
+        if column.gap and column.figure in self.errors.get(attribute, {}):
+            known = self.errors[attribute][column.figure]
+            return means_gap_upper(self.span(attribute, column.figure), known, confidence)
         return span.low if larger_is_better(name) else span.high
 
     def span(self, attribute: str, rate: str) -> RateRange:
@@ -171,10 +183,14 @@ class Evaluation(Record):
         """
         if not attribute:
             of_all = self.range(rate)
-            return RateRange(of_all.low, of_all.high, np.array(self.effective_n or self.n))
+            n = (self.effective_n or self.n) / self.design.get("", {}).get(rate, 1.0)
+            return RateRange(of_all.low, of_all.high, np.array(n))
         rates: Any = self.groups[attribute]
-        known = self._range_of(attribute, rate)
-        return known or span_of(rates.rate(rate), rows_behind(rates, rate, self.sizes.get(attribute)))
+        if (known := self._range_of(attribute, rate)) is not None:
+            return known
+        if attribute in self.errors:
+            return span_of(rates.rate(rate), np.ones(len(rates.levels)))
+        return span_of(rates.rate(rate), rows_behind(rates, rate, self.sizes.get(attribute)))
 
     def _range_of(self, attribute: str, rate: str) -> RateRange | None:
         return self.ranges.get(attribute, {}).get(rate)
@@ -202,66 +218,37 @@ class Evaluation(Record):
         return self.range(name).width
 
 
-@blas_threads(1)
-def evaluate_scores(
-    scores: ArrayLike,
-    labels: ArrayLike,
-    task: Task,
-    attributes: Sequence[Attribute],
-    *,
-    name: str,
-    sample_weight: ArrayLike | None = None,
-    decided: NDArray[np.bool_] | None = None,
-) -> Evaluation:
-    """Judge N models by their scores (N, K, n) on rows whose labels (n,) are class indices, or values for regression.
-
-    Two classes: K = 1 and a score above 0 decides for ``task.classes[1]``, unless ``decided`` (N, n) says which rows
-    are; several classes: the largest score decides; regression: K = 1 and the score is the prediction. Rows without a
-    group count in ``error`` and ``auc`` and stay out of the gaps.
-    """
-    values, truth = check_scores(scores, task), np.asarray(labels)
-    weight, area = check_weights(sample_weight, len(truth)), None
-    sums = sums_of(decide(values, task) if decided is None else decided, truth, task, attributes, weight)
-    if task.kind == "binary":
-        one = values[:, 0]
-        decisions = [np.isin(each, (0.0, 1.0)).all() or np.isin(each, (-0.5, 0.5)).all() for each in one]
-        area = np.where(decisions, np.nan, auc(one, truth == 1, weight))  # decisions in the place of scores rank nobody
-    return judgement_of(sums, task, attributes, name, area)
-
-
-def check_scores(scores: ArrayLike, task: Task) -> NDArray[Any]:
-    """Return scores (N, K, n) without NaN, or say what was found instead."""
-    array = np.asarray(scores)
-    K = len(task.classes) if task.kind == "multiclass" else 1
-    if array.ndim != 3 or array.shape[1] != K or array.shape[2] == 0:
-        raise InputError(f"scores has shape {array.shape}, expected (N, {K}, n): models, score(s) per row, rows.")
-    bad = (~np.isfinite(array) if task.kind == "regression" else np.isnan(array)).any(axis=(1, 2))
-    if bad.any():
-        raise InputError(f"scores has NaN or infinity for model {int(np.argmax(bad))}, expected numbers.")
-    return array
-
-
-def decide(scores: NDArray[Any], task: Task) -> NDArray[Any]:
-    """Return class indices (booleans for two classes) or predictions, (N, n)."""
-    if task.kind == "binary":
-        return np.asarray(scores[:, 0] > 0)
-    return np.asarray(scores.argmax(axis=1) if task.kind == "multiclass" else scores[:, 0])
-
-
 def judgement_of(sums: Sums, task: Task, attributes: Sequence[Attribute], name: str, area: Array | None) -> Evaluation:
     """``area`` (N,) is the AUC."""
     good, pairs = task.favourable, list(zip(attributes, sums.groups, strict=True))
     groups = {each.name: rates_of(counts, each.levels, good) for each, counts in pairs}
     record = evaluation_of(name, task, sums.overall, groups, area)
     record = replace(record, sums=sums, proxies=tuple(each.name for each in attributes if each.is_proxy))
-    if sums.effective_n is None:
-        return record
-    sizes = {
-        each.name: effective_sizes(*(Margins.of(cells[:, :-1], good) for cells in (counts.weight, counts.squared)))
-        for each, counts in pairs
-        if isinstance(counts, Counts)
-    }
-    return replace(record, sizes=sizes, effective_n=sums.effective_n)
+    if sums.effective_n is not None:
+        sizes = {
+            each.name: effective_sizes(*(Margins.of(cells[:, :-1], good) for cells in (counts.weight, counts.squared)))
+            for each, counts in pairs
+            if isinstance(counts, Counts)
+        }
+        record = replace(record, sizes=sizes, effective_n=sums.effective_n)
+    return record if sums.spreads is None else _with_spreads(record, sums.spreads, sums.clustered)
+
+
+def _with_spreads(record: Evaluation, spreads: tuple[Spread, ...], clustered: bool) -> Evaluation:
+    """Add what follows of how models vary: standard errors of means, and of shares that people have several rows."""
+    errors, design, sizes = {}, {}, dict(record.sizes)
+    for (name, rates), spread in zip(record.groups.items(), spreads, strict=False):
+        if not isinstance(rates, GroupRates):
+            known = {mean: np.sqrt(each.variance).T for mean, each in spread.items()}
+            errors[name] = {mean: np.where(rates.weight > 0, each, np.nan) for mean, each in known.items()}
+        elif clustered:
+            behind = {rate: rows_behind(rates, rate, sizes.get(name)) for rate in rates.names}
+            design[name] = design_effects(spread, behind)
+            sizes[name] = {rate: size / design[name].get(rate, 1.0) for rate, size in behind.items()}
+    if design:
+        design[""] = design_effects(spreads[-1], {"error": np.array([record.effective_n or record.n])})
+        design[""] = {"error": design[""]["error"][0]}
+    return replace(record, errors=errors, design=design, sizes=sizes)
 
 
 def evaluation_of(

@@ -6,20 +6,18 @@ approximate and holds for rows drawn independently from the population that is m
 could have made a gap, not whether the gap matters: read it with the gap itself.
 
 The selection ratio of c groups is the least over all pairs of groups of the lower rate over the higher, min(r, 1/r)
-with r the ratio of the pair's two rates. Ends that are shown hold for all pairs at once (Bonferroni). A claim that the
-ratio is at least so much is one that every pair has to hold, so each pair is judged at its own end and nothing is
-corrected: the intersection-union test (Berger 1982, Technometrics 24, 295-300).
+with r the ratio of the pair's two rates. A claim that the worst gap is at most so much, or the ratio at least, is one
+that every pair has to hold, so each pair is judged at its own end and nothing is corrected: the intersection-union test
+(Berger 1982, Technometrics 24, 295-300). Signed gaps shown together hold for all pairs at once (Bonferroni).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
-from scipy.stats import fisher_exact
 
 from ..exceptions import InputError
 from ..objectives import Array
@@ -63,7 +61,7 @@ def newcombe(s1: ArrayLike, n1: ArrayLike, s2: ArrayLike, n2: ArrayLike, confide
     Statistics in Medicine 17 (1998) 873-890, method 10: the two Wilson intervals, squared and added.
     """
     (low1, high1), (low2, high2) = wilson(s1, n1, confidence), wilson(s2, n2, confidence)
-    p1, p2 = _share(s1, n1), _share(s2, n2)
+    p1, p2 = share(s1, n1), share(s2, n2)
     low = p1 - p2 - np.sqrt((p1 - low1) ** 2 + (high2 - p2) ** 2)
     high = p1 - p2 + np.sqrt((high1 - p1) ** 2 + (p2 - low2) ** 2)
     unknown = (np.asarray(n1) == 0) | (np.asarray(n2) == 0)
@@ -95,7 +93,7 @@ def _counts(successes: ArrayLike, n: ArrayLike) -> tuple[Array, Array]:
     return np.minimum(s, size), size
 
 
-def _share(s: ArrayLike, n: ArrayLike) -> Array:
+def share(s: ArrayLike, n: ArrayLike) -> Array:
     return np.asarray(np.asarray(s) / np.where(np.asarray(n) > 0, n, 1.0))
 
 
@@ -125,21 +123,24 @@ def worst_gap_upper(
 ) -> Array:
     """Return the upper end for the worst absolute gap between any two groups, (N,): what may be claimed.
 
-        max over pairs of max(|low|, |high|), each pair at confidence 1 - (1 - confidence) / pairs
+        max over pairs of max(|low|, |high|), each pair at this confidence
 
-    Bonferroni's correction makes it hold for all pairs (and classes) of one model together; it does not
-    correct for choosing among N models. Groups without the rate are left out, as by `worst_gap`; NaN when
+    It fails only if the end of the pair that is truly worst does, so nothing is corrected for pairs (or classes); it
+    holds for one model, not for a choice among N. Groups without the rate are left out, as by `worst_gap`; NaN when
     fewer than two have it. ``sizes`` are `effective_sizes`, to be given with unequal sample weights; ``span`` is what
     exact rates can be where counts are rounded, over all of which the end is the largest.
     """
-    low, high = _all_pairs(rates, name, confidence, sizes, span)
+    low, high = _all_pairs(rates, name, confidence, sizes, span, together=False)
     return np.asarray(np.fmax.reduce(np.maximum(np.abs(low), np.abs(high)), axis=1, initial=np.nan))
 
 
 def worst_gap_lower(
     rates: GroupRates, name: str, confidence: float = 0.95, sizes: Sizes | None = None, span: RateRange | None = None
 ) -> Array:
-    """Return the lower end for the worst absolute gap, (N,): the largest max(low, -high, 0) of its pairs' intervals."""
+    """Return the lower end for the worst absolute gap, (N,): the largest max(low, -high, 0) of its pairs' intervals.
+
+    Any pair may raise it, so the intervals hold for all pairs together (Bonferroni).
+    """
     low, high = _all_pairs(rates, name, confidence, sizes, span)
     return np.asarray(np.fmax.reduce(np.maximum(np.maximum(low, -high), 0.0), axis=1, initial=np.nan))
 
@@ -154,7 +155,7 @@ def worst_gap_floor(
     An interval of this width reaches at least so far from 0, wherever it lies: no upper end is below it, and that of an
     observed gap of 0 is about as large. It shrinks with more rows, and with rates near 0 or 1.
     """
-    low, high = _all_pairs(rates, name, confidence, sizes, None)
+    low, high = _all_pairs(rates, name, confidence, sizes, None, together=False)
     return np.asarray(np.fmax.reduce((high - low) / 2.0, axis=1, initial=np.nan))
 
 
@@ -163,14 +164,28 @@ def span_of(value: Array, size: Array) -> RateRange:
     return RateRange(value, value, size)
 
 
+def means_gap_upper(span: RateRange, error: Array, confidence: float = 0.95) -> Array:
+    """Return the upper end for the worst absolute gap of means (N, c) with standard errors (N, c), as for shares."""
+    one, other = np.triu_indices(error.shape[1], 1)
+    far = np.fmax(span.high[:, one] - span.low[:, other], span.high[:, other] - span.low[:, one])
+    half = normal_quantile(confidence) * np.sqrt(error[:, one] ** 2 + error[:, other] ** 2)
+    return np.asarray(np.fmax.reduce(far + half, axis=1, initial=np.nan))
+
+
 def _all_pairs(
-    rates: GroupRates, name: str, confidence: float, sizes: Sizes | None, span: RateRange | None
+    rates: GroupRates,
+    name: str,
+    confidence: float,
+    sizes: Sizes | None,
+    span: RateRange | None,
+    *,
+    together: bool = True,
 ) -> Interval:
-    """Return intervals of the gaps of all pairs of groups (and classes) that hold together, (N, pairs) each."""
+    """Return intervals of the gaps of all pairs of groups (and classes), (N, pairs) each; they may hold together."""
     span = span or span_of(rates.rate(name), rows_behind(rates, name, sizes))
     there = np.asarray(~np.isnan(span.low).all(axis=0))
     one, other = np.triu_indices(len(there), 1)
-    level = bonferroni(confidence, int(np.count_nonzero(there[one] & there[other])))
+    level = bonferroni(confidence, int(np.count_nonzero(there[one] & there[other]))) if together else confidence
     low, high = gap_interval(span, one, other, level)
     shape = len(low), low[:1].size
     return low.reshape(shape), high.reshape(shape)
@@ -197,8 +212,8 @@ def katz_span(span: RateRange, one: NDArray[np.intp], other: NDArray[np.intp], c
     fixed = (low == high)[:, one] & (low == high)[:, other]
     z, ends = normal_quantile(confidence), []
     for more in (0.0, 0.5):
-        least = np.minimum(low, _share(low * n + more, n + 2 * more))
-        most = np.maximum(high, _share(high * n + more, n + 2 * more))
+        least = np.minimum(low, share(low * n + more, n + 2 * more))
+        most = np.maximum(high, share(high * n + more, n + 2 * more))
         with np.errstate(divide="ignore", invalid="ignore"):
             spread = 1.0 / (low * n + more) - 1.0 / (n + 2 * more)
             half = z * np.sqrt(np.maximum(spread[:, one] + spread[:, other], 0.0))
@@ -237,54 +252,6 @@ def selection_ratio_lower(
     """Return the least lower end of all pairs, each on its own: what may be claimed of the selection ratio, (N,)."""
     span = span or span_of(rates.selection, rows_behind(rates, "selection", sizes))
     return ratio_interval(span, confidence, together=False)[0]
-
-
-def smallest_detectable_gap(
-    n1: ArrayLike, n2: ArrayLike, p: ArrayLike, confidence: float = 0.95, power: float = 0.8
-) -> Array:
-    """Return the least gap between two groups that a two-sided test on n1 and n2 rows finds with this power.
-
-        gap = z sqrt(m (1 - m) (1/n1 + 1/n2)) + z' sqrt(p (1 - p) / n1 + q (1 - q) / n2)
-
-    The normal approximation: the first group has rate p, the second q, farther by the gap on the side of 1/2,
-    where rates are less sure; m is their mean over all rows. NaN where even the largest gap is too small.
-    """
-    p, n1, n2 = np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in (p, n1, n2)))
-    n1, n2 = np.where(n1 > 0, n1, np.nan), np.where(n2 > 0, n2, np.nan)
-    z, side, room = normal_quantile(confidence), np.where(p > 0.5, -1.0, 1.0), np.maximum(p, 1.0 - p)
-
-    def needed(gap: Array) -> Array:
-        q = np.clip(p + side * gap, 0.0, 1.0)
-        m = (n1 * p + n2 * q) / (n1 + n2)
-        chance = z * np.sqrt(m * (1.0 - m) * (1.0 / n1 + 1.0 / n2))
-        return np.asarray(chance + ndtri(power) * np.sqrt(p * (1.0 - p) / n1 + q * (1.0 - q) / n2))
-
-    gap = room
-    for _ in range(60):  # needed is concave with a slope of at most 1/2 at the root: each round halves the distance
-        last, gap = gap, np.minimum(needed(gap), room)
-        if np.array_equal(last, gap, equal_nan=True):
-            break
-    return np.where(needed(room) <= room, gap, np.nan)
-
-
-def two_by_two(s1: ArrayLike, n1: ArrayLike, s2: ArrayLike, n2: ArrayLike) -> tuple[Array, Array]:
-    """Test whether s1/n1 and s2/n2 differ: p-values and deviations; shapes broadcast.
-
-    The p-value is that of Fisher's exact test, two-sided, on counts rounded to whole rows. The second array is
-    the difference in standard deviations, (p1 - p2) / sqrt(m (1 - m) (1/n1 + 1/n2)) with m the mean rate.
-    NaN where a group has no rows; one call of SciPy per pair.
-    """
-    s1, n1, s2, n2 = np.broadcast_arrays(*(np.rint(np.asarray(v, dtype=np.float64)) for v in (s1, n1, s2, n2)))
-    known, mean = (n1 > 0) & (n2 > 0), _share(s1 + s2, n1 + n2)
-    spread = np.sqrt(mean * (1.0 - mean) * (_share(1.0, n1) + _share(1.0, n2)))
-    deviations = np.nan_to_num(ratio(_share(s1, n1) - _share(s2, n2), spread))
-    exact = np.vectorize(_fisher, otypes=[np.float64])
-    return np.where(known, exact(s1, n1, s2, n2), np.nan), np.where(known, deviations, np.nan)
-
-
-@lru_cache(maxsize=4096)  # the same counts come again and again, as exact and as published
-def _fisher(s1: float, n1: float, s2: float, n2: float) -> float:
-    return float(fisher_exact([[s1, n1 - s1], [s2, n2 - s2]])[1])
 
 
 def percentiles(values: Array, confidence: float) -> Interval:

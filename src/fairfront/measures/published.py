@@ -24,6 +24,7 @@ from .disclosure import (
     publish_weights,
 )
 from .evaluation import Evaluation, evaluation_of
+from .promises import critical_table
 from .ranges import Range, RateRange, table_range
 from .rates import GroupMeans, Margins, PerGroup, effective_sizes, means_of
 
@@ -36,6 +37,8 @@ def published(record: Evaluation, task: Task) -> Evaluation:
         raise InputError(f"evaluation {record.name!r} has no counts to publish, expected one made by evaluate.")
     groups: dict[str, PerGroup] = {}
     sizes: dict[str, dict[str, Array]] = {}
+    errors: dict[str, dict[str, Array]] = {}
+    design: dict[str, dict[str, Array]] = {name: each for name, each in record.design.items() if not name}
     ranges = _overall_ranges(record.sums, task)
     for (name, rates), counts in zip(record.groups.items(), record.sums.groups, strict=True):
         pool = pool_of(rates.levels, counts.sizes[:-1])
@@ -43,9 +46,20 @@ def published(record: Evaluation, task: Task) -> Evaluation:
         if isinstance(pooled, Means):
             means = _means(pooled, pool, record.sums)
             groups[name], ranges[name] = means, _mean_ranges(means)
+            errors |= {name: _errors(record, name, pool, means)} if name in record.errors else {}
         else:
             half = STEP / 2 if name in record.proxies else STEP // 2
             groups[name], sizes[name], ranges[name] = _rates(pooled, pool, task.favourable, half)
+            if name in record.design:
+                effect = {
+                    rate: np.stack([each[list(some)].max(axis=0) for some in pool.members])
+                    for rate, each in record.design[name].items()
+                }
+                sizes[name] = {rate: size / effect[rate] for rate, size in sizes[name].items()}
+                ranges[name] = {
+                    rate: replace(each, least=each.least / effect[rate]) for rate, each in ranges[name].items()
+                }
+                design[name] = effect
     area, everyone = record.columns.get("auc"), record.sums.everyone
     if area is not None and isinstance(everyone, Counts) and everyone.rows[:1].sum(axis=(0, 1, 3)).min() < LIMIT:
         area = np.full_like(area, np.nan)  # it rests on a few people of one label
@@ -53,7 +67,21 @@ def published(record: Evaluation, task: Task) -> Evaluation:
     figures = {name: getattr(found, name) for name in ("columns", "signed", "groups", "labels", "alike")}
     known = {name: sizes[name] for name in record.sizes}
     ranges = {name: dict(sorted(each.items())) for name, each in ranges.items()}
+    figures |= {"design": design, "errors": errors, "critical": critical_table(record)}
     return replace(record, **figures, sizes=known, ranges=ranges, small=LIMIT, sums=None)
+
+
+def _errors(record: Evaluation, name: str, pool: Pool, means: GroupMeans) -> dict[str, Array]:
+    """Return standard errors of means, rounded up to two digits; those of pooled groups from their sums."""
+    assert record.sums is not None
+    assert record.sums.spreads is not None
+    spread = record.sums.spreads[list(record.groups).index(name)]
+    found = {}
+    for mean, each in spread.items():
+        error = np.sqrt(each.pooled(pool.members).variance).T
+        unit = 10.0 ** (np.floor(np.log10(np.maximum(error, 1e-300))) - 1.0)
+        found[mean] = np.where(np.isnan(means.rate(mean)), np.nan, np.ceil(error / unit - 1e-9) * unit)
+    return found
 
 
 def _means(exact: Means, pool: Pool, sums: Sums) -> GroupMeans:

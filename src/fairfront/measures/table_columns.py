@@ -27,12 +27,11 @@ from .intervals import (
     percentiles,
     ratio_interval,
     share_interval,
-    smallest_detectable_gap,
-    two_by_two,
 )
 from .lines import COMPARED, REFERENCE, TOO_FEW, Lines
 from .ranges import Range
 from .rates import Share
+from .significance import smallest_detectable_gap, two_by_two
 
 BEHIND = {
     "selection_over_reference": "selection",

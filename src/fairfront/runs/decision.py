@@ -14,8 +14,11 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..exceptions import ChangedError, InputError
-from ..frontier.selection import GAPS, subset
+from ..frontier.choice import choice_of
+from ..frontier.selection import GAPS, Rule, subset
 from ..measures.disclosure import LIMIT
 from ..measures.figures import Column, larger_is_better
 from ..records import Record
@@ -34,7 +37,7 @@ DECISIONS = "decisions"
 """Folder of a run in which decisions are kept."""
 ADDED = (DECISIONS, EVALUATIONS)
 """What is added to a run after it was traced, and is not in its checksum."""
-FORMAT, SCHEMA = "fairfront decision", 3
+FORMAT, SCHEMA = "fairfront decision", 4
 BROKEN = "it was edited, deleted or added by something else than fairfront select: copy the run again."
 
 
@@ -67,6 +70,7 @@ class Decision(Record):
     notes: tuple[str, ...] = ()
     footnotes: tuple[str, ...] = ()
     about: Mapping[str, str] = field(default_factory=dict)
+    promises: tuple[Mapping[str, Any], ...] = ()
     format: str = FORMAT
     schema: int = SCHEMA
 
@@ -98,8 +102,10 @@ class Decision(Record):
 
 def _end(name: str, confidence: float | None) -> str:
     """Say which bound of an interval a rule used; losses, AUC and gaps of predicted values have none."""
-    if confidence is None or Column.of(name).kind not in {*GAPS, "error", "selection_ratio"}:
+    if Column.of(name).kind not in {*GAPS, "error", "selection_ratio"}:
         return "as observed"
+    if confidence is None:
+        return "as observed" if Column.of(name).kind == "error" else "expected"
     return f"{confidence:.0%} {'lower' if larger_is_better(name) else 'upper'} bound"
 
 
@@ -134,12 +140,26 @@ def decided(run: Run, id: int, rule: Mapping[str, Any], reason: str, by: str, ab
         small=0 if run.exact else LIMIT,
         operating=operating,
         about=dict(about),
+        promises=_promises(run, id, rule),
         footnotes=tuple(mark_words(front, options)),
         notes=(
             *front.sentences[len(front.facts.notions) :],
             *(f"id {id} is marked as {said}" for said in mark_words(front, own)),
         ),
     )
+
+
+def _promises(run: Run, id: int, rule: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
+    """Return what is said of the choice, with the noise of the run's test part."""
+    found = choice_of(run.frontier, Rule.of(rule), run.frontier.place(id))
+    rows = run.manifest["split"]["rows"].get("test")
+    told = () if found is None else tuple(found.to_json(rows))
+    return tuple({name: _plain(value) for name, value in each.items()} for each in told)
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no word for numbers that are not defined."""
+    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def stages(manifest: Mapping[str, Any], checksum: str) -> list[str]:

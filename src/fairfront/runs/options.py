@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..frontier import Frontier
+from ..frontier.choice import Promise
 from ..frontier.selection import plain_place
 from ..measures.claims import decides_alike, no_better, rival_words, trivial
 from ..measures.disclosure import NOTABLE
@@ -164,6 +165,23 @@ def mark_words(front: Frontier, options: list[Option]) -> list[str]:
     words = {ALIKE: alike, NO_BETTER: rival_words(record)}
     there = {mark for option in options for mark in option.marks}
     return [f"{mark}: {said}; never suggested." for mark, said in words.items() if mark in there]
+
+
+def promise_words(promises: Iterable[Mapping[str, Any]], test: int) -> list[str]:
+    """Say what was asked, observed, expected and promised of a choice, and what noise alone shows on test."""
+    said = []
+    for each in promises:
+        names = ("figure", "asked", "observed", "expected", "promised", "confidence", "most")
+        if any(each[name] is None for name in names if name != "asked"):
+            continue
+        words = Promise(**{name: each[name] for name in names}).words
+        said.append(f"{words}; on {each['on']} ({each['rows']} rows).")
+        if each.get("noise") is not None:
+            said.append(
+                f"On the {test} test rows a model with no {in_words(each['figure'])} at all shows about "
+                f"{each['noise']:.3f}, by noise alone; this one is expected to show about {each['predicted']:.3f}."
+            )
+    return said
 
 
 def pair_sentences(front: Frontier, ids: Iterable[int]) -> list[str]:

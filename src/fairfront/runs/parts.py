@@ -25,8 +25,8 @@ from ..frontier.selection import plain_place
 from ..measures.audit_record import Audit, audits
 from ..measures.claims import worst_pair
 from ..measures.cutoffs import Operating, Side
+from ..measures.decisions import decide
 from ..measures.disclosure import LIMIT, NOTABLE
-from ..measures.evaluation import decide
 from ..measures.figures import Column
 from ..measures.intervals import ratio_interval, share_interval, span_of, worst_gap_lower, worst_gap_upper
 from ..measures.judged import read_judged

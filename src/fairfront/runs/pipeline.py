@@ -14,6 +14,7 @@ from ..exceptions import FairfrontError, GroupWarning, InputError, ProxyWarning,
 from ..explorer import describe_points
 from ..frontier import Frontier
 from ..frontier.estimator_models import PosteriorModels
+from ..frontier.held_out import HELD_OUT
 from ..frontier.judgement import published_frontier
 from ..frontier.models import LinearModels
 from ..measures.disclosure import LIMIT
@@ -118,11 +119,14 @@ def run_of(
 def judged(run: Run, ready: Prepared, progress: Any, small: int = LIMIT) -> Run:
     """Return a run whose points are judged: on validation for choosing, on test for the card.
 
-    What is shown is what the files will say: published counts, unless ``small`` is 0.
+    Without a validation part choices rest on held-out figures of the training rows, which tracing made. What is shown
+    is what the files will say: published counts, unless ``small`` is 0.
     """
+    if not ready.sizes["validation"]:
+        return _judged_held_out(run, ready, progress, small)
     held, rule = ready.part("validation"), ready.settings.operating
     asked: dict[str, Any] = {"cutoff": rule.cutoff, "approval_rate": rule.approval_rate, "costs": rule.costs}
-    front = run.frontier.evaluate(held.X, held.y, **held.people, **asked)
+    front = run.frontier.evaluate(held.X, held.y, **held.people, **asked, person=held.person)
     held = held.seen()  # rows of a file larger than memory, or a sample of them
     details = describe_points(front, held.X, held.y, small=small, **held.people)
     front, known = published_frontier(front) if small else front, (ready.settings, progress, small)
@@ -130,6 +134,19 @@ def judged(run: Run, ready: Prepared, progress: Any, small: int = LIMIT) -> Run:
     del held
     tested = judged_points(front, ready.part("test"), *known)
     return replace(run, frontier=front, details=details, validated=validated, tested=tested)
+
+
+def _judged_held_out(run: Run, ready: Prepared, progress: Any, small: int) -> Run:
+    if HELD_OUT not in run.frontier.evaluations or not small:
+        why = "exact counts" if not small else "choices"
+        raise InputError(
+            f"the split {ready.settings.split} has no validation part, and {why} would rest on held-out figures of the "
+            "training rows, which are made only while tracing, of rows in memory; trace with a split such as 60/20/20."
+        )
+    front = published_frontier(run.frontier)
+    return replace(
+        run, frontier=front, tested=judged_points(front, ready.part("test"), ready.settings, progress, small)
+    )
 
 
 def with_exact_counts(run: Run, data: Any, progress: Any = "auto") -> Run:
@@ -244,12 +261,15 @@ def _traced(ready: Prepared, **kept: Any) -> Frontier:
         "person": train.person,
         **kept,
     }
+    asked = {} if rule.asked is None else {rule.asked: getattr(rule, rule.asked)}
     with spelling(WORDS):
         if settings.model == "boosting":
             known["solver"] = (Posteriors if settings.posteriors else Weighting)(max_fits=settings.max_fits)
+            known["held_out"] = None if ready.sizes["validation"] else asked or True
             return _without_counts(trace(train.X, train.y, estimator=_boosted_trees(settings), **known))
-        held = None if rule.asked is None else False  # training rows have no cut-off of their own
-        front = trace(train.X, train.y, ridge=settings.ridge, n_points=settings.n_points, held_out=held, **known)
+        held: Any = None if rule.asked is None else False  # cut-offs are placed on validation
+        known["held_out"] = held if ready.sizes["validation"] else asked or True
+        front = trace(train.X, train.y, ridge=settings.ridge, n_points=settings.n_points, **known)
     assert isinstance(front.models, LinearModels)
     return replace(front, models=replace(front.models, feature_names=ready.encoder.feature_names))
 

@@ -115,7 +115,8 @@ class Run:
     def judged(self) -> Mapping[str, Mapping[str, Any]]:
         """Return what the card says of points on rows that did not train them: figures by part and then by id."""
         external = {name: each.points for name, each in self.external.items()}
-        return {"validation": self.validated, "test": self.tested, **external}
+        validated = {"validation": self.validated} if self.validated else {}
+        return {**validated, "test": self.tested, **external}
 
     def options(self, n: int | None = None) -> list[Option]:
         """Return points as people see them, the plain and the suggested one marked.

@@ -103,6 +103,16 @@ class Newton(Solver):
             _warn_of_fewer(knots, count, problem.framed())
         return solved_points(work, knots)
 
+    def beyond(self, problem: LinearProblem, solved: list[Solved], share: float) -> list[Solved]:
+        """Return points past zero, up to a share of the plain gap, that continue a path of this solver to zero."""
+        work = self.working(problem)
+        if work.loss != problem.loss or not isinstance(solved[0], Knot) or not isinstance(solved[-1], Knot):
+            return []
+        W = work.from_user(np.stack([solved[0].W, solved[-1].W]))
+        solver = knot_solver(self, work, W[0])
+        start, last = (replace(knot, W=w) for knot, w in zip((solved[0], solved[-1]), W, strict=True))
+        return solved_points(work, past_zero(solver, share, last, start, TARGETS)) if last.status.solved else []
+
     def solve(self, problem: Any, aim: Aim, journal: Journal) -> Outcome:
         check_needs(self, problem)
         target = aim.target
@@ -182,6 +192,8 @@ def _warn_of_fewer(knots: list[Knot], count: int, problem: LinearProblem) -> Non
 
 def solved_points(work: LinearProblem, knots: list[Knot]) -> list[Solved]:
     """Return points in the users' units."""
+    if not knots:
+        return []
     W = work.to_user(np.stack([knot.W for knot in knots]))
     return [replace(knot, W=w) for w, knot in zip(W, knots, strict=True)]
 

@@ -76,7 +76,7 @@ class Split:
 
     def describe(self, *, grouped: bool = True) -> str:
         """``grouped`` says that atoms are classes of label and groups, not of labels."""
-        shares = ", ".join(f"{share:g} % {name}" for share, name in zip(self.shares, PARTS, strict=True))
+        shares = ", ".join(f"{share:g} % {name}" for share, name in zip(self.shares, PARTS, strict=True) if share)
         atoms = "label and group" if grouped else "label"
         return RULES[self.kind].format(self.column, *self.limits, atoms=atoms, shares=shares)
 
@@ -93,8 +93,8 @@ class Split:
             part = self._by_owner(table.complete(self.column), factorize(atoms)[0], np.random.default_rng(seed))
         else:
             part = self._drawn(factorize(atoms)[0], None, np.random.default_rng(seed))
-        for name, size in zip(PARTS, np.bincount(part, minlength=len(PARTS)), strict=True):
-            if not size:
+        for name, share, size in zip(PARTS, self.shares, np.bincount(part, minlength=len(PARTS)), strict=True):
+            if not size and share:
                 raise InputError(
                     f"the {name} part of the split has no rows ({len(atoms)} in all), expected some in each part; "
                     f"{REMEDIES[self.kind].format(self.column, *self.limits)}."
@@ -141,7 +141,7 @@ class Split:
 
 
 def parse_split(text: str, person: str | None = None) -> Split:
-    """Read ``60/20/20``, ``time:COLUMN:D1,D2``, ``by:COLUMN`` or ``by:COLUMN:60/20/20``.
+    """Read ``60/20/20``, ``time:COLUMN:D1,D2``, ``by:COLUMN`` or ``by:COLUMN:60/20/20``; ``80/20`` has no validation.
 
     Rows of one ``person``, by the column of that name, stay together unless rows are split by time.
     """
@@ -182,13 +182,14 @@ def _parsed(text: str) -> Split:
 def _shares(text: str) -> tuple[float, float, float]:
     found = [number_of(part) for part in text.split("/")]
     total = sum(found)
-    positive = len(found) == 3 and all(0 < share < np.inf for share in found)
+    positive = len(found) in (2, 3) and all(0 < share < np.inf for share in found)
     if not positive or min(abs(total - 100), abs(total - 1)) > 1e-9:
         raise InputError(
-            f"{spelled('split')} is {text!r}, expected three shares above 0 that sum to 100, such as 60/20/20."
+            f"{spelled('split')} is {text!r}, expected three shares above 0 that sum to 100, such as 60/20/20, or two, "
+            "such as 80/20: train and test."
         )
     scale = 100.0 / total
-    return found[0] * scale, found[1] * scale, found[2] * scale
+    return found[0] * scale, found[1] * scale if len(found) == 3 else 0.0, found[-1] * scale
 
 
 def seats(n: int, shares: tuple[float, ...]) -> NDArray[np.int8]:
@@ -201,6 +202,9 @@ def seats(n: int, shares: tuple[float, ...]) -> NDArray[np.int8]:
         late = early + STRETCH / sum(shares)
         times = []
         for share in shares:
+            if not share:
+                times.append(np.zeros(0))
+                continue
             places = np.arange(max(0, int(early * share) - 2), int(late * share) + 3, dtype=np.float64)
             due = (places + 0.5) / share
             times.append(due[(due >= early) & (due < late)])

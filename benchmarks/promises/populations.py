@@ -1,0 +1,87 @@
+"""Populations whose truth is known, and samples of them.
+
+The rows of a data set are the population; the label of a row is drawn anew each time, with the chance that boosted
+trees give it that were fitted on other rows and see the group. True rates of any model follow from chances without
+noise. Of made-up loans, 600 000 rows with their labels are the population, and every sample is drawn from the generator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.model_selection import cross_val_predict
+
+from fairfront.datasets import load_loans
+
+from ..cases import CASES, Rows, labels_of, loaded
+
+SHARE = 0.8
+"""Rows of a sample to fit and judge on, as a share of the population's; the rest of a split would be for testing."""
+LOANS, TRUTH = 8_000, 600_000
+LEVELS, NUMBERS = ("A", "B", "C"), ("income", "debt_ratio", "years_employed", "past_defaults", "loan_amount")
+DATA = ("compas", "german", "loans", "adult", "oulad")
+TITLES = {"loans": "Loans (made up), 3 groups"} | {case: CASES[case].title for case in DATA if case in CASES}
+
+
+@dataclass(frozen=True)
+class Population:
+    """Features, groups and the chance of the favourable label of every row, and how a sample is drawn."""
+
+    X: np.ndarray
+    groups: np.ndarray
+    chance: np.ndarray
+    sample: Callable[[int], Rows]
+
+    def truth(self, decided: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return true positive rates (N, groups) and errors (N,) of decisions, or chances of them, (N, n)."""
+        good, total = [], np.empty(len(decided))
+        for g in range(int(self.groups.max()) + 1):
+            weight = np.where(self.groups == g, self.chance, 0.0)
+            good.append(decided @ (weight / weight.sum()))
+        bias = (1.0 - 2.0 * self.chance) / len(self.chance)
+        total = decided @ bias + self.chance.mean()
+        return np.stack(good, axis=1), np.asarray(total)
+
+
+@cache
+def population_of(case: str) -> Population:
+    """Make the population of a case once per process."""
+    if case == "loans":
+        return _loans()
+    data, group = loaded(case), CASES[case].group
+    X = data.matrix("one_hot", fit_on=np.arange(len(data)))[0]
+    y = labels_of(data)[0]
+    groups = np.unique(np.asarray(data.columns[group]).astype(str), return_inverse=True)[1].astype(np.intp)
+    trees = HistGradientBoostingClassifier(max_iter=60, learning_rate=0.08, max_leaf_nodes=16, random_state=0)
+    chance = cross_val_predict(trees, np.column_stack([X, groups]), y, cv=5, method="predict_proba")[:, 1]
+
+    def sample(seed: int) -> Rows:
+        rng = np.random.default_rng([20, seed])
+        rows = rng.integers(len(y), size=int(SHARE * len(y)))
+        return Rows(X[rows], (rng.random(len(rows)) < chance[rows]).astype(np.intp), groups[rows])
+
+    return Population(X, groups, chance, sample)
+
+
+def _loans() -> Population:
+    """Rows without a group are left out; columns are scaled as in the population."""
+
+    def drawn(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        columns = (data := load_loans(n, seed=seed)).columns
+        group, regions = (np.asarray(columns[name]).astype(str) for name in ("group", "region"))
+        known, numbers = np.isin(group, LEVELS), [np.asarray(columns[name], dtype=np.float64) for name in NUMBERS]
+        X = np.column_stack([*numbers, *((regions == level) * 1.0 for level in ("east", "south", "west"))])
+        return X[known], labels_of(data)[0][known], np.searchsorted(LEVELS, group[known])
+
+    X, y, groups = drawn(TRUTH, 1_000_000)
+    centre, width = X.mean(axis=0), X.std(axis=0)
+
+    def sample(seed: int) -> Rows:
+        raw, labels, codes = drawn(LOANS, seed)
+        return Rows((raw - centre) / width, labels, codes)
+
+    return Population(((X - centre) / width).astype(np.float32), groups, y.astype(np.float32), sample)

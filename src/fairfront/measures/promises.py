@@ -1,0 +1,221 @@
+"""What an evaluation lets one expect and promise of every model: expected gaps, ends for all models, and test noise.
+
+Three figures of a gap. *Observed* is that of the rows. *Expected* is E max |gap + e| over pairs of groups, e the noise
+of their rates: what other rows of the same population would show of the population's gap as these rows know it. The
+*upper end* is what may be claimed, of one model (`Evaluation.figure`) or of all at once (`together`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from ..objectives import Array
+from ..validation import check_confidence
+from .evaluation import Evaluation
+from .figures import Column, larger_is_better
+from .intervals import bonferroni, normal_quantile, rows_behind
+from .moments import LEVELS, Moments, critical_values, least_variance
+from .ranges import RateRange
+from .rates import GroupRates
+
+DRAWS = 1_000
+BLOCK = 1 << 22
+
+
+def level_of(z: float) -> float:
+    """Return the confidence whose normal quantile is z."""
+    return float(2.0 * ndtr(z) - 1.0)
+
+
+def has_ends(record: Evaluation, name: str) -> bool:
+    """Tell whether a column is a figure with confidence ends: a gap, the selection ratio or the error."""
+    column = Column.of(name)
+    if not record.parts(name):
+        return False
+    if not column.gap:
+        return column.figure in ("error", "selection_ratio") and record.labels is not None
+    return bool(record.errors) or all(isinstance(rates, GroupRates) for rates in record.groups.values())
+
+
+def together(record: Evaluation, name: str, confidence: float) -> Array:
+    """Return the end of a column, (N,), that holds for all models at once: by max-t over models and pairs."""
+    if not has_ends(record, name):
+        return record.figure(name, confidence)
+    return record.figure(name, level_of(critical(record, name, confidence)))
+
+
+def critical(record: Evaluation, name: str, confidence: float) -> float:
+    """Return z such that a column's ends at z hold for all models and pairs of groups with this confidence.
+
+    From covariances where they are there, else as files say, of the next higher level; else Bonferroni's.
+    """
+    least = normal_quantile(check_confidence(confidence))
+    if record.sums is not None and record.sums.spreads is not None:
+        found = critical_values(
+            _moments(record, name), [confidence], relative=Column.of(name).kind == "selection_ratio"
+        )
+        return max(least, float(found[0]))
+    known = [z for level, z in zip(LEVELS, record.critical.get(name, ()), strict=False) if level >= confidence - 1e-12]
+    if known:
+        return max(least, float(known[0]))
+    pairs = 1
+    for part in record.parts(name):
+        if Column.of(part).kind != "error":
+            c = len(_groups(record, part)[1].levels)
+            pairs += c * (c - 1) // 2
+    return normal_quantile(bonferroni(confidence, pairs * record.n_models))
+
+
+def critical_table(record: Evaluation) -> dict[str, Array]:
+    """Return the critical values of `LEVELS` of every column with ends, rounded up: what files have of covariances."""
+    if record.sums is None or record.sums.spreads is None:
+        return record.critical
+    names = dict.fromkeys([*record.columns, *(Column.of(name).kind for name in record.columns)])
+    found = {}
+    for name in names:
+        if has_ends(record, name):
+            relative = Column.of(name).kind == "selection_ratio"
+            found[name] = np.ceil(critical_values(_moments(record, name), relative=relative) * 100.0) / 100.0
+    return found
+
+
+def _groups(record: Evaluation, part: str) -> tuple[str, GroupRates]:
+    attribute = Column.of(part).attribute or next(iter(record.groups))
+    return attribute, record.groups[attribute]  # type: ignore[return-value]
+
+
+def _moments(record: Evaluation, name: str) -> Iterator[tuple[Moments, Array, bool]]:
+    """Yield moments of what a column is made of, their least variances, and whether groups are compared."""
+    assert record.sums is not None
+    assert record.sums.spreads is not None
+    spreads = dict(zip((*record.groups, ""), record.sums.spreads, strict=True))
+    for part in record.parts(name):
+        column = Column.of(part)
+        if column.figure == "error" and not column.gap:
+            moments = spreads[""]["error"]
+            yield moments, least_variance(moments.means, np.array([[record.n]])), False
+            continue
+        attribute, rates = _groups(record, part)
+        rate = "selection" if column.figure == "selection_ratio" else column.figure
+        for label, moments in spreads[attribute].items():
+            if label.partition("[")[0] == rate:
+                least: Array = np.zeros((1, 1))
+                if isinstance(rates, GroupRates):
+                    size = rows_behind(rates, rate, record.sizes.get(attribute))
+                    size = size if size.ndim == 1 else size[:, int(label[len(rate) + 1 : -1])]
+                    least = least_variance(moments.means, size[:, None])
+                yield moments, least, True
+
+
+class Normals(NamedTuple):
+    """Rates of groups, (N, c), least and most that they can be, and the variance of each."""
+
+    low: Array
+    high: Array
+    variance: Array
+
+    @property
+    def worst(self) -> Array:
+        """Return E max |T_a - T_b + e_a - e_b| over pairs of groups, (N,), at most; NaN with fewer than two groups."""
+        known = ~np.isnan(self.low)
+        found = np.full(len(self.low), np.nan)
+        for row in np.unique(known, axis=0):
+            models = np.flatnonzero((known == row).all(axis=1))
+            if row.sum() >= 2:
+                found[models] = self._of(models, np.flatnonzero(row))._worst()
+        return found
+
+    def _of(self, models: NDArray[np.intp], groups: NDArray[np.intp]) -> Normals:
+        return Normals(*(each[np.ix_(models, groups)] for each in self))
+
+    def _worst(self) -> Array:
+        if self.low.shape[1] == 2:
+            far = np.maximum(self.high[:, 0] - self.low[:, 1], self.high[:, 1] - self.low[:, 0])
+            return folded(far, self.variance.sum(axis=1))
+        return self._drawn(lambda low, high: high.max(axis=2) - low.min(axis=2))
+
+    @property
+    def ratio(self) -> Array:
+        """Return E of the lowest rate over the highest, (N,), at least."""
+        some = np.where(np.isnan(self.low), 0.5, 0.0)  # groups without a rate take no part
+        whole = Normals(np.nan_to_num(self.low), np.nan_to_num(self.high), np.nan_to_num(self.variance))
+
+        def ratio(low: Array, high: Array) -> Array:
+            least = np.where(some[None, : low.shape[1]] > 0, np.inf, np.clip(low, 0.0, 1.0)).min(axis=2)
+            most = np.where(some[None, : low.shape[1]] > 0, 0.0, np.clip(high, 1e-9, 1.0)).max(axis=2)
+            return np.asarray(np.minimum(least / most, 1.0))
+
+        return whole._drawn(ratio, every=True)
+
+    def _drawn(self, figure: object, every: bool = False) -> Array:
+        """Return the mean of a figure of rates (draws, N, c) over draws with a fixed seed."""
+        noise = np.random.default_rng(0).standard_normal((DRAWS, 1, self.low.shape[1]))
+        step = len(self.low) if every else max(1, BLOCK // (DRAWS * self.low.shape[1]))
+        parts = []
+        for start in range(0, len(self.low), step):
+            at = slice(start, start + step)
+            moved = noise * np.sqrt(self.variance[at])
+            parts.append(figure(self.low[at] + moved, self.high[at] + moved).mean(axis=0))  # type: ignore[operator]
+        return np.concatenate(parts)
+
+
+def folded(mean: Array, variance: Array) -> Array:
+    """Return E|N(mean, variance)|."""
+    s = np.sqrt(np.maximum(variance, 1e-300))
+    return np.asarray(s * np.sqrt(2.0 / np.pi) * np.exp(-0.5 * (mean / s) ** 2) + mean * (1.0 - 2.0 * ndtr(-mean / s)))
+
+
+def expected(record: Evaluation, name: str) -> Array:
+    """Return the expected value of a gap or of the selection ratio, (N,), the worst that rounded counts allow.
+
+    Of several attributes (and classes) it is the largest, of ratios the smallest; other columns are as observed.
+    """
+    column = Column.of(name)
+    if not has_ends(record, name) or column.kind == "error":
+        return record.figure(name)
+    best = np.fmin if larger_is_better(name) else np.fmax
+    found = [each.ratio if larger_is_better(name) else each.worst for each in _normals(record, name)]
+    return np.asarray(best.reduce(found))
+
+
+def shown_by_test(record: Evaluation, name: str, place: int, n: float) -> tuple[float, float]:
+    """Return the gap that a model without any, and that this one, show on average on n other rows like these."""
+    none, own = [], []
+    for each in _normals(record, name, place, shown=True):
+        middle = np.nanmean(0.5 * (each.low + each.high), axis=1, keepdims=True) + 0.0 * each.low
+        noise = each.variance * (record.n / n)
+        none.append(Normals(middle, middle, noise).worst[0])
+        own.append(Normals(each.low, each.high, each.variance + noise).worst[0])
+    return float(np.max(none)), float(np.max(own))
+
+
+def _normals(record: Evaluation, name: str, place: int | None = None, *, shown: bool = False) -> Iterator[Normals]:
+    """Yield rates and variances behind a column, per attribute and class; of one model where its place is given.
+
+    Rates are ranges where counts are rounded, unless they are taken as ``shown``.
+    """
+    models = slice(None) if place is None else slice(place, place + 1)
+    for part in record.parts(name):
+        column = Column.of(part)
+        attribute, rates = _groups(record, part)
+        rate = "selection" if column.figure == "selection_ratio" else column.figure
+        span = record.span(attribute, rate).take(models)
+        if shown:
+            value = rates.rate(rate)[models]
+            span = RateRange(value, value, span.least)
+        if not isinstance(rates, GroupRates):
+            yield Normals(span.low, span.high, record.errors[attribute][rate][models] ** 2)
+            continue
+        low, high, size = span.low, span.high, span.least
+        if low.ndim == 2:
+            low, high, size = low[:, :, None], high[:, :, None], size[:, None]
+        widest = np.clip(0.5, low, high)
+        few = np.where(size > 0, size, 1.0)
+        variance = np.maximum(widest * (1.0 - widest) / few, least_variance(widest, few))
+        for k in range(low.shape[2]):
+            yield Normals(low[:, :, k], high[:, :, k], variance[:, :, k])
