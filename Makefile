@@ -5,6 +5,7 @@
 # make test-bare    passes the tests that need no extra, in .venv-bare
 # make coverage     says which branches no test takes
 # make fuzz         draws new examples for the property tests, and tries faults on purpose (HOSTILE=--full: for hours)
+# make docs         builds the site into docs/_build/html, offline, warnings as errors
 # make bench        runs the benchmarks with the peers (results go to benchmarks/results, pages to docs/benchmarks)
 # make paper        runs the paper's experiments anew (tables and figures go to docs/paper/)
 # make paper-appendix  the same for the choices that the paper leaves open, all eight combinations
@@ -23,7 +24,7 @@ BARE := env -u OMP_NUM_THREADS -u OPENBLAS_NUM_THREADS -u MKL_NUM_THREADS -u FAI
 COMPUTES := core/test_threads.py problems/test_linear_problem.py frontier/test_tracing.py \
   $(foreach each,newton newton_edges pdo pb_pdo minimize checkpoints_kills,solvers/test_$(each).py)
 
-.PHONY: demo test lint types unit bare test-quick test-lowest test-bare coverage fuzz properties hostile bench paper paper-appendix clean
+.PHONY: demo test lint types unit bare test-quick test-lowest test-bare coverage fuzz properties hostile docs bench paper paper-appendix clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/fairfront demo --overwrite
@@ -64,6 +65,10 @@ properties: $(VENV)/test.stamp
 hostile: $(VENV)/test.stamp
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.hostile $(HOSTILE)
 
+docs: $(VENV)/docs.stamp
+	$(ONE_THREAD) $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
 bench: $(VENV)/bench.stamp
 	$(ONE_THREAD) $(BIN)/python -m benchmarks
 
@@ -85,6 +90,10 @@ $(VENV)/demo.stamp: $(VENV)/python.stamp pyproject.toml constraints.txt
 
 $(VENV)/test.stamp: $(VENV)/python.stamp pyproject.toml constraints.txt
 	$(PIP) --editable '.[dev]'
+	touch $@
+
+$(VENV)/docs.stamp: $(VENV)/python.stamp pyproject.toml constraints.txt
+	$(PIP) --editable '.[docs]'
 	touch $@
 
 .venv-lowest/test.stamp: $(VENV)/python.stamp pyproject.toml constraints.txt .ci/lowest.py
@@ -109,4 +118,4 @@ $(VENV)/bench.stamp: $(VENV)/test.stamp
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-lowest .venv-bare htmlcov demo-output
+	rm -rf $(VENV) .venv-lowest .venv-bare htmlcov demo-output docs/_build docs/_pictures docs/gallery docs/reference/_made docs/reference/api

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 import runpy
+import textwrap
 from pathlib import Path
 
 import pytest
 
+from tests.docs.pages import EXTRAS, PAGES
 from tests.support.extras import need
 from tests.support.places import ROOT
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+CODE = re.compile(r"^( *)```(?:python|\{picture\}\n:alt: .*)\n(.*?)```", re.DOTALL | re.MULTILINE)
+CODED = [page for page in PAGES if CODE.search(page.read_text(encoding="utf-8"))]
 
 
 @pytest.mark.slow
@@ -28,13 +31,15 @@ def test_readme_code_runs(capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES[1:], ids=lambda p: p.name)
+@pytest.mark.filterwarnings("ignore:Setting a value on a Series:DeprecationWarning")  # by fairlearn, of pandas
+@pytest.mark.parametrize("page", CODED, ids=lambda p: p.relative_to(ROOT / "docs").as_posix())
 def test_code_of_the_guides_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    need(*{"scale.md": ["dask"], "torch.md": ["torch"]}.get(page.name, []))
+    need(*EXTRAS.get(page.name, []))
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
     space: dict[str, object] = {}
-    for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
-        exec(compile(block, page.name, "exec"), space)
+    for _, block in CODE.findall(page.read_text(encoding="utf-8")):
+        exec(compile(textwrap.dedent(block), page.name, "exec"), space)
 
 
 @pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
@@ -50,7 +55,16 @@ def test_readme_starts_with_the_two_commands() -> None:
     assert "make test" in (ROOT / ".ci" / "run").read_text()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def anchors(page: Path) -> set[str]:
+    """Return the names of a page's headings in links, as GitHub and the site make them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    heads = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda p: p.relative_to(ROOT).as_posix())
 def test_links_between_pages_hold(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
-        assert (page.parent / target).exists(), target
+    for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", page.read_text(encoding="utf-8")):
+        place = page.parent / target if target else page
+        assert place.exists(), target
+        assert not anchor or anchor in anchors(place), f"{target} has no heading {anchor}"
