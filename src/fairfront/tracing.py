@@ -12,6 +12,7 @@ from .exceptions import InputError, progress_bar
 from .frontier import Frontier, assemble
 from .frontier.estimator_frontier import trace_estimator
 from .frontier.held_out import HeldOut, readings_judge
+from .frontier.rate_frontier import Rates, as_rates, refuse_losses, trace_rates
 from .objectives import Array, Gap, Groups, Loss, Notion, warn_of_proxies
 from .objectives.notions import Surrogate
 from .problems import FirstOrder, FunctionProblem, LinearProblem, blas_threads, linear_problem
@@ -27,6 +28,8 @@ from .solvers.search import as_search, refuse_linear
 from .storage.checkpoints import Fingerprint, check_checkpoint
 from .validation import check_callable, check_flag, check_progress, check_seed, refuse
 from .validation.inputs import as_numbers
+
+Units = Literal["losses", "rates"] | Rates
 
 
 def trace(
@@ -47,6 +50,7 @@ def trace(
     sample_weight: Any = None,
     groups: Groups | None = None,
     estimator: Any = None,
+    units: Units = "losses",
     random_state: int | None = None,
     held_out: bool | None = False,
     person: Any = None,
@@ -67,13 +71,13 @@ def trace(
     notion, surrogate, loss, gap : what is compared, by loss or by smooth rate, the training loss, and the gap function
     solver : str or solver
         ``"newton"`` (default: every point solved exactly), ``"pb_pdo"``, ``"pdo"``, or the printed algorithms
-        ``"paper_pdo"``, ``"paper_pb_pdo"``; or an instance with other parameters. With an estimator, a `Weighting`, or
-        ``"posteriors"``.
+        ``"paper_pdo"``, ``"paper_pb_pdo"``; or an instance with other parameters. With an estimator, a `Weighting`.
     preferences : None, int or array of shape (R, m)
         Preference vectors, or how many targets to place evenly between unconstrained training and the smallest gap.
     n_points : int, optional
         Newton: how many points to solve, evenly from unconstrained training to the smallest gap; by default as many
-        as the curve bends. First-order solvers: most points to keep (100), those that runs ended at always.
+        as the curve bends. In rates: how many rules, by default 50 for one gap and 20 for several. First-order
+        solvers: most points to keep (100), those that runs ended at always.
     ridge : float, optional
         Penalty on the squared weights; by default 1 / (sum of weights), scikit-learn's C = 1, so that a weight of 2 is
         a row that is there twice.
@@ -83,7 +87,12 @@ def trace(
     estimator : estimator, optional
         Any classifier or regressor whose fit takes sample_weight, instead of a linear model: points are then weighted
         fits of it, not certified, and X is whatever it takes. ``solver`` is then a `Weighting`, which says how many
-        weightings are tried, which gap is lowered, and on which rows it is measured.
+        weightings are tried, which gap is lowered, and on which rows it is measured. With ``units="rates"``, any
+        classifier with probabilities, or a list of them to be stacked; None is logistic regression.
+    units : {"losses", "rates"} or Rates
+        Whether gaps are of training losses, or of decisions: "rates" fits labels and groups once and traces the rules
+        that are optimal for these posteriors, error against gaps of rates, on rows that were left out. Its models guess
+        the group from the features. A `Rates` says where they decide (costs, cut-off, approval rate).
     random_state : int, seed of random starts, folds and fits, optional
     held_out : bool or None
         Whether all points are also judged on the training rows, by the scores that each row gets from the point solved
@@ -118,6 +127,14 @@ def trace(
     asked: dict[str, Any] = {"preferences": preferences, "n_points": n_points}
     kept: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "progress": progress}
     labelled = (y, sensitive_features, sample_weight)
+    if (rates := as_rates(units)) is not None:
+        refuse_losses({"surrogate": surrogate, "solver": solver, "ridge": ridge, **asked}, estimator)
+        if checkpoint is not None or resume:
+            raise InputError("checkpoint is for units='losses', found units='rates', which fits little; leave it out.")
+        known = {"estimator": estimator, "random_state": random_state, "person": person}
+        known |= {"ridge": ridge, "fit_intercept": fit_intercept}
+        posed = rates.problem(X, y, **known, **rows, **question)
+        return trace_rates(posed, rates, n_points, progress, labelled if held_out else None)
     if estimator is not None:
         refuse_linear(trace, {**linear, **asked})
         search = as_search(solver, Weighting())
@@ -126,7 +143,7 @@ def trace(
         if not held_out:
             return trace_estimator(fits, search, **kept)
         fits = replace(fits, keeps_scores=True)
-        return trace_estimator(fits, search, **kept, judge=readings_judge(fits, labelled))
+        return trace_estimator(fits, search, **kept, judge=readings_judge(fits.folds, labelled, fits.read))
     chosen = as_solver(solver)
     problem = linear_problem(X, y, **rows, **question, **linear)
     held = HeldOut.of(problem, chosen, labelled, person, held_out)
