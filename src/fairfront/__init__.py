@@ -29,6 +29,9 @@ if TYPE_CHECKING:  # what type checkers and editors see of the names below
     from .runs import TableModel as TableModel
     from .runs import load as load
     from .runs import trace_table as trace_table
+    from .solution import MinimizeResult as MinimizeResult
+    from .solution import minimize as minimize
+    from .solution import solve as solve
     from .solvers import PBPDO as PBPDO
     from .solvers import PDO as PDO
     from .solvers import Newton as Newton
@@ -36,9 +39,6 @@ if TYPE_CHECKING:  # what type checkers and editors see of the names below
     from .solvers import PaperPDO as PaperPDO
     from .solvers import Status as Status
     from .solvers import Weighting as Weighting
-    from .tracing import MinimizeResult as MinimizeResult
-    from .tracing import minimize as minimize
-    from .tracing import solve as solve
     from .tracing import trace as trace
 
 __version__ = "0.2.0"
@@ -56,7 +56,8 @@ _ROOMS = {
     "runs": "Run TableModel load trace_table",
     "solvers": "PBPDO PDO Newton PaperPBPDO PaperPDO Status Weighting",
     "torch": "",
-    "tracing": "MinimizeResult minimize solve trace",
+    "solution": "MinimizeResult minimize solve",
+    "tracing": "trace",
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names.split()}
 __all__ = sorted({*_HOME, "datasets", "pareto"})

@@ -1,35 +1,31 @@
-"""Entry functions: trace a frontier, solve a problem for single points, and minimise functions."""
+"""Entry functions: trace a frontier, of a linear model, of any learner, or of rules on posteriors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
-
-import numpy as np
 
 from .exceptions import InputError, progress_bar
 from .frontier import Frontier, assemble
 from .frontier.estimator_frontier import trace_estimator
 from .frontier.held_out import HeldOut, readings_judge
-from .objectives import Array, Gap, Groups, Loss, Notion, warn_of_proxies
+from .frontier.rate_frontier import Rates, as_rates, refuse_losses, trace_rates
+from .objectives import Gap, Groups, Loss, Notion, warn_of_proxies
 from .objectives.notions import Surrogate
-from .problems import FirstOrder, FunctionProblem, LinearProblem, blas_threads, linear_problem
-from .problems.point import check_finite, decomposable
-from .records import Record
-from .solvers import Outcome, Solver, Status, Weighting, as_solver
-from .solvers.base import Journal, Request, check_needs
+from .problems import LinearProblem, blas_threads, linear_problem
+from .problems.point import decomposable
+from .solvers import Solver, Weighting, as_solver
+from .solvers.base import Request
 from .solvers.fingerprints import problem_fingerprint
-from .solvers.journal import open_journal
-from .solvers.loop import Aim
-from .solvers.pdo import confirmed
+from .solvers.journal import journal_of
 from .solvers.search import as_search, refuse_linear
-from .storage.checkpoints import Fingerprint, check_checkpoint
-from .validation import check_callable, check_flag, check_progress, check_seed, refuse
-from .validation.inputs import as_numbers
+from .storage.checkpoints import check_checkpoint
+from .validation import check_flag, check_progress, check_seed
 
 FARTHER = 0.5
 """How far past zero a path goes on by itself, as a share of the plain gap."""
+Units = Literal["losses", "rates"] | Rates
 
 
 def trace(
@@ -50,6 +46,7 @@ def trace(
     sample_weight: Any = None,
     groups: Groups | None = None,
     estimator: Any = None,
+    units: Units = "losses",
     random_state: int | None = None,
     held_out: bool | Mapping[str, Any] | None = None,
     person: Any = None,
@@ -70,13 +67,13 @@ def trace(
     notion, surrogate, loss, gap : what is compared, by loss or by smooth rate, the training loss, and the gap function
     solver : str or solver
         ``"newton"`` (default: every point solved exactly), ``"pb_pdo"``, ``"pdo"``, or the printed algorithms
-        ``"paper_pdo"``, ``"paper_pb_pdo"``; or an instance with other parameters. With an estimator, a `Weighting`, or
-        ``"posteriors"``.
+        ``"paper_pdo"``, ``"paper_pb_pdo"``; or an instance with other parameters. With an estimator, a `Weighting`.
     preferences : None, int or array of shape (R, m)
         Preference vectors, or how many targets to place evenly between unconstrained training and the smallest gap.
     n_points : int, optional
         Newton: how many points to solve, evenly from unconstrained training to the smallest gap; by default as many
-        as the curve bends. First-order solvers: most points to keep (100), those that runs ended at always.
+        as the curve bends. In rates: how many rules, by default 50 for one gap and 20 for several. First-order
+        solvers: most points to keep (100), those that runs ended at always.
     ridge : float, optional
         Penalty on the squared weights; by default 1 / (sum of weights), scikit-learn's C = 1, so that a weight of 2 is
         a row that is there twice.
@@ -86,7 +83,12 @@ def trace(
     estimator : estimator, optional
         Any classifier or regressor whose fit takes sample_weight, instead of a linear model: points are then weighted
         fits of it, not certified, and X is whatever it takes. ``solver`` is then a `Weighting`, which says how many
-        weightings are tried, which gap is lowered, and on which rows it is measured.
+        weightings are tried, which gap is lowered, and on which rows it is measured. With ``units="rates"``, any
+        classifier with probabilities, or a list of them to be stacked; None is logistic regression.
+    units : {"losses", "rates"} or Rates
+        Whether gaps are of training losses, or of decisions: "rates" fits labels and groups once and traces the rules
+        that are optimal for these posteriors, error against gaps of rates, on rows that were left out. Its models guess
+        the group from the features. A `Rates` says where they decide (costs, cut-off, approval rate).
     random_state : int, seed of random starts, folds and fits, optional
     held_out : bool or None
         Whether all points are also judged on the training rows, by the scores that each row gets from the point solved
@@ -121,6 +123,19 @@ def trace(
     asked: dict[str, Any] = {"preferences": preferences, "n_points": n_points}
     kept: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "progress": progress}
     labelled = (y, sensitive_features, sample_weight)
+    if (rates := as_rates(units)) is not None:
+        refuse_losses({"surrogate": surrogate, "solver": solver, "ridge": ridge, **asked}, estimator)
+        if isinstance(held_out, Mapping):
+            raise InputError(
+                "held_out is True, False or None for units='rates', found an operating point: say Rates(...)."
+            )
+        if checkpoint is not None or resume:
+            raise InputError("checkpoint is for units='losses', found units='rates', which fits little; leave it out.")
+        known = {"estimator": estimator, "random_state": random_state, "person": person}
+        known |= {"ridge": ridge, "fit_intercept": fit_intercept}
+        posed = rates.problem(X, y, **known, **rows, **question)
+        judge = None if held_out is False else readings_judge(posed.folds, labelled, person=person)
+        return trace_rates(posed, rates, n_points, progress, judge)
     if estimator is not None:
         refuse_linear(trace, {**linear, **asked})
         search = as_search(solver, Weighting())
@@ -129,7 +144,8 @@ def trace(
         if not held_out:
             return trace_estimator(fits, search, **kept)
         fits = replace(fits, keeps_scores=True)
-        return trace_estimator(fits, search, **kept, judge=readings_judge(fits, labelled, person, held_out))
+        judge = readings_judge(fits.folds, labelled, fits.read, person, held_out)
+        return trace_estimator(fits, search, **kept, judge=judge)
     chosen = as_solver(solver)
     problem = linear_problem(X, y, **rows, **question, **linear)
     held = HeldOut.of(problem, chosen, labelled, person, held_out)
@@ -155,7 +171,7 @@ def trace_problem(
     request = Request(preferences, n_points, random_state)
     chosen = as_solver(solver, problem.algebra)
     stated = chosen.stated(problem)
-    journal = _journal(checkpoint, resume, lambda: problem_fingerprint(problem, **vars(request), solver=chosen))
+    journal = journal_of(checkpoint, resume, lambda: problem_fingerprint(problem, **vars(request), solver=chosen))
     with journal, progress_bar(progress, "tracing") as bar:
         points = chosen.trace(stated, request, journal, bar.update)
         front = assemble(stated, chosen, points, held_out)
@@ -163,144 +179,3 @@ def trace_problem(
             return front
         more = held_out.solver.beyond(stated, points, FARTHER)
         return assemble(stated, chosen, [*points, *more], held_out) if more else front
-
-
-def _journal(checkpoint: Any, resume: bool, owner: Callable[[], Fingerprint]) -> Journal:
-    return Journal() if checkpoint is None and resume is False else open_journal(checkpoint, resume, owner)
-
-
-@blas_threads(1)
-@decomposable()
-def solve(
-    problem: Any,
-    solver: str | Solver = "newton",
-    start: Any = None,
-    *,
-    preferences: Any = None,
-    max_gap: float | None = None,
-    on_iterate: Any = None,
-    random_state: int | None = None,
-    checkpoint: Any = None,
-    resume: bool = False,
-) -> Outcome:
-    """Run a solver on a problem and return where its runs ended.
-
-    Parameters
-    ----------
-    problem : LinearProblem or any problem with cells and move
-        What `linear_problem` returns; weights are then in the users' units.
-    solver : str or Solver
-    start : array of shape (K, d) or (R, K, d) of weights that runs begin at, optional
-    preferences : array of shape (R, m), optional
-    max_gap : float, optional
-        A cap on every gap. Both say where the runs of ``Newton`` and ``PBPDO`` end; without either they go to the
-        smallest gap.
-    on_iterate : callable, optional
-        Is told the step, the runs that took it and where they are: of steps that are taken, not of those recalled.
-    random_state : int, optional
-    checkpoint, resume : as in `trace`
-    """
-    chosen = as_solver(solver)
-    check_seed(random_state)
-    if on_iterate is not None:
-        check_callable(on_iterate, "on_iterate", "a function of the step, the runs and where they are")
-    if not isinstance(problem, FirstOrder):
-        raise refuse("problem", problem, "what linear_problem returns, or a problem with cells and move")
-    given = None if start is None else _start(start, problem)
-    asked = {"preferences": preferences, "max_gap": max_gap, "random_state": random_state}
-    stated: Any = problem
-    work, first, exact = stated, given, None
-    if isinstance(problem, LinearProblem):
-        as_solver(chosen, problem.algebra)
-        stated = chosen.stated(problem)
-        work, exact = chosen.working(stated), stated.framed()
-        first = None if given is None else work.from_user(given)
-    aim = Aim(chosen.target(work.algebra, preferences, max_gap), first, exact, on_iterate, random_state)
-    if exact is not None and on_iterate is not None:  # is told weights in the users' units
-        aim = replace(aim, on_iterate=lambda t, ids, at: on_iterate(t, ids, replace(at, W=work.to_user(at.W))))
-    asked |= {"loss": getattr(work, "loss", None), "solver": chosen}
-    with _journal(checkpoint, resume, lambda: problem_fingerprint(stated, given, **asked)) as journal:
-        outcome = chosen.solve(work, aim, journal)
-    check_finite(outcome.W, outcome.L, outcome.objectives)
-    return replace(outcome, W=work.to_user(outcome.W)) if isinstance(problem, LinearProblem) else outcome
-
-
-def _start(start: Any, problem: Any) -> Array:
-    W = as_numbers(start, "start")
-    if W.ndim not in (2, 3) or W.shape[-2:] != (problem.K, problem.d) or not np.isfinite(W).all():
-        raise InputError(
-            f"start has shape {W.shape} or is not finite, expected finite numbers ({problem.K}, {problem.d}), or one "
-            "such matrix per run."
-        )
-    return W
-
-
-@dataclass(frozen=True, repr=False)
-class MinimizeResult(Record):
-    """What `minimize` found, with SciPy's words.
-
-    Attributes
-    ----------
-    x, fun : arrays of shape (d,) and (m,), the point and its objectives
-    status, message, success : why it stopped, the same in words, and whether the point is solved
-    nit, nfev : int, accepted steps and evaluations
-    history : array of shape (T, m), the objectives of every accepted step
-    """
-
-    x: Array
-    fun: Array
-    status: Status
-    message: str
-    success: bool
-    nit: int
-    nfev: int
-    history: Array
-
-
-def minimize(
-    functions: Any,
-    x0: Any,
-    preference: Any = None,
-    solver: str | Solver | None = None,
-    jac: Any = None,
-    random_state: int | None = None,
-    checkpoint: Any = None,
-    resume: bool = False,
-) -> MinimizeResult:
-    """Minimise a vector of differentiable functions, to an efficient point or to a preferred one.
-
-    Parameters
-    ----------
-    functions : one callable returning m values, or a sequence of m callables returning one each
-    x0 : array of shape (d,)
-    preference : array of shape (m,), optional
-        Positive numbers pi; the aim is pi_1 h_1 = ... = pi_m h_m on the frontier (needs positive objectives).
-    solver : by default ``"pb_pdo"`` with a preference and ``"pdo"`` without one
-    jac : None, True or callable
-        As in SciPy: True when functions return (value, gradient), a callable for the Jacobian, None for finite
-        differences.
-    random_state : int, optional
-    checkpoint, resume : path, bool
-        File that takes note of the state after every 25 steps; with ``resume=True`` the run goes on from it.
-    """
-    x = np.atleast_1d(as_numbers(x0, "x0"))
-    if x.ndim > 1 or not x.size or not np.isfinite(x).all():
-        raise InputError(f"x0 has shape {x.shape} or is not finite, expected (d,): at least one finite number.")
-    problem = FunctionProblem(functions, x, jac)
-    chosen = as_solver(solver if solver is not None else "pdo" if preference is None else "pb_pdo")
-    check_seed(random_state)
-    check_needs(chosen, problem)
-    if preference is None and "preferences" in chosen.accepts:
-        raise InputError(f"solver {chosen.name!r} needs a preference, found None; give one, or use solver='pdo'.")
-    if preference is not None and as_numbers(preference, "preference").ndim != 1:
-        raise InputError(
-            f"preference has shape {np.shape(preference)}, expected ({problem.algebra.m},): one number per objective."
-        )
-    aim = Aim(chosen.target(problem.algebra, preference), x.reshape(1, 1, -1), random_state=random_state)
-    settings = {"solver": chosen, "preference": preference, "random_state": random_state}
-    with _journal(checkpoint, resume, lambda: problem_fingerprint(problem, aim.start, **settings)) as journal:
-        outcome = chosen.solve(problem, aim, journal)
-    end, fun, history = outcome.W[0].reshape(-1), outcome.objectives[0], outcome.history[0]
-    status, looked = confirmed(problem, outcome.status[0], end, history, preference)
-    nit, nfev = len(history) - 1, outcome.passes + looked
-    return MinimizeResult(end, fun, status, str(status), status.solved, nit=nit, nfev=nfev, history=history)

@@ -26,6 +26,7 @@ ORDER = [
     "solvers",
     "measures",
     "frontier",
+    "solution",
     "tracing",
     "estimators",
     "torch",

@@ -50,7 +50,10 @@ def trace(
         typer.Option(metavar="NAME", help=f"Fairness criterion; may be repeated: {', '.join(NOTIONS)}."),
     ] = None,
     loss: Annotated[str, typer.Option(metavar="NAME", help=f"Training loss: {', '.join(LOSSES)}.")] = "logistic",
-    model: Annotated[Literal["linear", "boosting"], typer.Option(help="Linear models, or boosted trees.")] = "linear",
+    model: Annotated[
+        Literal["linear", "boosting", "stacked"],
+        typer.Option(help="Linear models, boosted trees, or both stacked (with --units rates)."),
+    ] = "linear",
     surrogate: Annotated[
         Literal["loss", "rate"], typer.Option(help="Train on gaps of the loss, or of smooth rates.")
     ] = "loss",
@@ -96,10 +99,10 @@ def trace(
         typer.Option("--points", metavar="N", help="Number of models on the frontier (default: adaptive).", min=2),
     ] = None,
     max_fits: Annotated[int, typer.Option(metavar="N", help="Weighted fits of --model boosting.", min=3)] = 12,
-    posteriors: Annotated[
-        bool,
-        typer.Option("--posteriors", help="Fit boosted trees to labels and groups once; models then guess the group."),
-    ] = False,
+    units: Annotated[
+        Literal["losses", "rates"],
+        typer.Option(help="Lower gaps of losses, or of decisions: models in rates guess the group."),
+    ] = "losses",
     cutoff: Annotated[
         float | None,
         typer.Option(

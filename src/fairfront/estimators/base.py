@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from ..exceptions import InputError
+from ..frontier.rate_frontier import Rates, as_rates, refuse_losses
 from ..objectives import LOSSES, Array, warn_of_proxies
 from ..problems import blas_threads, linear_problem
 from ..problems.dask.problem import refuse_collections
@@ -39,8 +40,9 @@ from ..validation.inputs import refuse_misread
 class FairModel(BaseEstimator):  # type: ignore[misc]
     """Base of the estimators: sensitive features by keyword at fit, never at predict.
 
-    Linear in the features, unless an ``estimator`` was given, whose weighted fit then is ``model_``. The fields are the
-    parameters that all estimators share; those of a subclass come after them.
+    Linear in the features, unless an ``estimator`` was given, whose weighted fit then is ``model_``, or decisions are
+    compared in rates, whose rule it is. The fields are the parameters that all estimators share; those of a subclass
+    come after them.
     """
 
     notion: Any = "equal_opportunity"
@@ -53,6 +55,7 @@ class FairModel(BaseEstimator):  # type: ignore[misc]
     groups: Any = None
     random_state: Any = None
     estimator: Any = None
+    units: Any = "losses"
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"sensitive_features": True}
 
@@ -64,7 +67,11 @@ class FairModel(BaseEstimator):  # type: ignore[misc]
     def _check_options(self) -> None:
         """Refuse parameters that nothing else checks before rows are looked at."""
         given = self.get_params(deep=False)
-        if self.estimator is None:
+        if (rates := as_rates(self.units)) is not None:
+            refuse_losses(given, self.estimator)
+            if not self._classifies:
+                raise InputError("units='rates' compares decisions, found a regression; use units='losses'.")
+        if self.estimator is None and rates is None:
             as_solver(self.solver)
         if not isinstance(self.random_state, np.random.RandomState):
             check_seed(self.random_state)
@@ -79,6 +86,11 @@ class FairModel(BaseEstimator):  # type: ignore[misc]
     @property
     def _classifies(self) -> bool:
         return isinstance(self, ClassifierMixin)
+
+    @property
+    def _rules(self) -> bool:
+        """Tell whether the model is a rule in rates."""
+        return as_rates(self.units) is not None
 
     def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> Self:
         """Fit to features, labels (or values) and the group of every row.
@@ -124,9 +136,9 @@ class FairModel(BaseEstimator):  # type: ignore[misc]
         return self._scores(X)
 
     def _problem(
-        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, *, search: Weighting | None = None
+        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, *, search: Weighting | Rates | None = None
     ) -> Any:
-        """Return the linear problem, or with a search the weighted fits of the estimator."""
+        """Return the linear problem, or with a search the weighted fits of the estimator, or its rules in rates."""
         if sensitive_features is None:
             raise InputError(
                 f"{type(self).__name__} needs sensitive_features to fit, found None; {pass_hint('sensitive_features')}"
@@ -138,7 +150,10 @@ class FairModel(BaseEstimator):  # type: ignore[misc]
         if search is None:
             own = {name: given[name] for name in ("surrogate", "ridge", "fit_intercept")}
             return linear_problem(X, y, task="classification" if self._classifies else "regression", **own, **known)
-        refuse_linear(type(self), given)
+        if isinstance(search, Rates):
+            known |= {name: given[name] for name in ("ridge", "fit_intercept")}
+        else:
+            refuse_linear(type(self), given)
         problem = search.problem(X, y, estimator=self.estimator, random_state=self._seed(), **known)
         self.task_, self.loss_ = problem.objectives.task, problem.objectives.loss.name
         return problem
@@ -171,6 +186,8 @@ class FairModel(BaseEstimator):  # type: ignore[misc]
     def _scores(self, X: Any) -> Array:
         """X coef^T + intercept, or the fitted estimator's scores: (n,) for one, (n, K) for several."""
         X = self._checked(X)
+        if self._rules:
+            return np.asarray(self.model_.decision_function(X))
         if self.estimator is not None:
             scores = np.ascontiguousarray(scores_of_learner(self.model_, X, self.task_, self.loss_).T)
         else:
@@ -196,6 +213,7 @@ class Decides:
     """Decisions and probabilities from scores: one per row for two classes, one per class otherwise."""
 
     classes_: NDArray[Any]
+    model_: Any
     _scores: Any
 
     def decision_function(self, X: Any) -> Array:
@@ -226,6 +244,8 @@ class Decides:
         X : as in `predict`
         """
         scores = self.decision_function(X)
+        if getattr(self, "_rules", False):  # those of the label, which the rule does not decide by alone
+            return np.asarray(self.model_.predict_proba(X))
         if scores.ndim == 1:
             p = expit(scores)
             return np.column_stack([1.0 - p, p])
@@ -247,6 +267,8 @@ class FairClassifier(Decides, FairModel):
         ----------
         X : as in `predict`
         """
+        if self._rules:
+            return np.asarray(np.log(self.predict_proba(X)))
         scores = self._scores(X)
         if scores.ndim == 1:
             return np.column_stack([-np.logaddexp(0.0, scores), -np.logaddexp(0.0, -scores)])

@@ -14,13 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import FairfrontWarning, InputError
 from ..frontier import Frontier
-from ..frontier.estimator_frontier import fit_capped, status_of, trace_estimator
+from ..frontier.estimator_frontier import fit_capped, trace_estimator
 from ..frontier.models import LinearModels, centred
+from ..frontier.rate_frontier import Rates, as_rates, fit_rates, trace_rates
 from ..measures.cutoffs import Operating
 from ..objectives import GroupProbabilities, Groups, take_groups
+from ..solution import solve
 from ..solvers import Status, Weighting
 from ..solvers.search import as_search
-from ..tracing import solve, trace_problem
+from ..tracing import trace_problem
 from ..validation.inputs import check_weights, take_rows
 from .base import FairClassifier, FairModel
 
@@ -38,11 +40,14 @@ class _PointFit(FairModel):
 
     def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
         rows = (X, y, sensitive_features, sample_weight)
+        if (rates := as_rates(self.units)) is not None:
+            self._fit_rule(rates, *rows)
+            return
         if self.estimator is not None:
             self._fit_weighted(*rows)
             return
         if self.max_rate_gap is not None:
-            raise InputError("max_rate_gap needs an estimator, found None; use max_loss_gap, or surrogate='rate'.")
+            raise InputError("max_rate_gap needs units='rates' or an estimator, found neither; use max_loss_gap.")
         problem = self._problem(*rows)
         asked = {"preferences": self.preference, "max_gap": self.max_loss_gap, "random_state": self._seed()}
         outcome = solve(problem, self.solver, **asked)
@@ -52,6 +57,13 @@ class _PointFit(FairModel):
         self.loss_gaps_ = problem.algebra.gaps(L)[0]
         self.history_, self.status_ = outcome.history[0], Status(outcome.status[0])
         self.n_iter_ = max(1, int(outcome.n_iter[0]))
+
+    def _fit_rule(self, rates: Rates, *rows: Any) -> None:
+        problem = self._problem(*rows, search=rates)
+        self.model_, front, place = fit_rates(problem, rates, self.max_rate_gap or 0.0)
+        self.objectives_, self.objective_names_ = front.objectives[place], front.objective_names
+        self.status_, self.rate_gaps_, self.n_iter_ = front.status[place], front.signed_gaps[place], len(front)
+        self.history_ = self.objectives_[None]
 
     def _fit_weighted(self, *rows: Any) -> None:
         if self.max_loss_gap is not None and self.max_rate_gap is not None:
@@ -65,7 +77,7 @@ class _PointFit(FairModel):
         self.model_, found, self.n_iter_ = fit_capped(problem, config, cap)
         algebra = problem.criterion.algebra
         self.objectives_ = np.concatenate([[found.loss], algebra.gap.value(found.gaps)])
-        self.objective_names_, self.status_ = algebra.names, status_of(problem)
+        self.objective_names_, self.status_ = algebra.names, Status.WEIGHTED
         setattr(self, f"{config.criterion}s_", found.gaps)
         self.history_ = self.objectives_[None]
 
@@ -100,9 +112,13 @@ class ParetoFairClassifier(ClassifierMixin, _PointFit, FairClassifier):  # type:
     random_state : int, optional
     estimator : estimator, optional
         Any classifier whose fit takes sample_weight, instead of a linear model; ``solver`` is then a `Weighting` (by
-        default of 6 fits), or "posteriors".
+        default of 6 fits). With ``units="rates"``, any with probabilities, or a list of them to be stacked.
+    units : {"losses", "rates"} or Rates
+        As in `trace`: with "rates", ``model_`` is the rule of least error on rows left out whose gaps between rates are
+        at most ``max_rate_gap``; it guesses the group from the features.
     max_rate_gap : float, optional
-        With an estimator: a cap on the gap between rates of decisions on held-out rows, instead of ``max_loss_gap``.
+        In rates, or with an estimator: a cap on the gap between rates of decisions on held-out rows, instead of
+        ``max_loss_gap``.
 
     Attributes
     ----------
@@ -130,6 +146,7 @@ class ParetoFairRegressor(RegressorMixin, _PointFit):  # type: ignore[misc]
     loss, solver, preference, max_loss_gap, surrogate, gap, ridge, fit_intercept, groups, random_state, max_rate_gap
         As in `ParetoFairClassifier`, which has the same attributes.
     estimator : any regressor whose fit takes sample_weight, optional
+    units : "losses"; rates are of decisions, which a regression has none of
     """
 
     notion: Any = "disparate_mistreatment"
@@ -172,6 +189,8 @@ class _FrontierFit(FairModel):
         self.use(front.choose(knee=True))
 
     def _traced(self, *rows: Any) -> Frontier:
+        if (rates := as_rates(self.units)) is not None:
+            return trace_rates(self._problem(*rows, search=rates), rates, self.n_points, progress=False)
         if self.estimator is not None:
             search = as_search(self.solver, Weighting())
             return trace_estimator(self._problem(*rows, search=search), search, progress=False)
@@ -242,6 +261,8 @@ class FrontierClassifier(ClassifierMixin, FairClassifier, _FrontierFit):  # type
     estimator : estimator, optional
         Any whose fit takes sample_weight; ``solver`` is then a `Weighting`, as in `trace`, and the point in use is
         ``model_``.
+    units : {"losses", "rates"} or Rates
+        As in `trace`; in rates, the point in use is the rule ``model_``.
 
     Attributes
     ----------
@@ -273,7 +294,8 @@ class FrontierRegressor(RegressorMixin, _FrontierFit):  # type: ignore[misc]
 
     Parameters
     ----------
-    notion, loss, solver, surrogate, gap, ridge, fit_intercept, groups, random_state : as in `ParetoFairRegressor`
+    notion, loss, solver, surrogate, gap, ridge, fit_intercept, groups, random_state, units
+        As in `ParetoFairRegressor`.
     estimator, preferences, choose, validation_fraction, n_points : as in `FrontierClassifier`
     """
 

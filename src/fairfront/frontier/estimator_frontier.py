@@ -16,7 +16,7 @@ from ..exceptions import FairfrontWarning, InputError, progress_bar
 from ..objectives import Array
 from ..objectives.groups import FEWEST
 from ..pareto import nondominated
-from ..problems import EstimatorProblem, PosteriorProblem, Reading, blas_threads
+from ..problems import EstimatorProblem, Reading, blas_threads
 from ..problems.pieces import feature_names
 from ..problems.resources import LEAST, check_time
 from ..solvers import Status, Weighting
@@ -24,7 +24,7 @@ from ..solvers.base import Journal
 from ..solvers.fingerprints import estimator_fingerprint
 from ..solvers.journal import open_journal
 from ..solvers.search import StopSearch, met, search
-from .estimator_models import EstimatorModels, PosteriorModels
+from .estimator_models import EstimatorModels
 from .frontier import Frontier
 from .held_out import Judge
 from .models import Models
@@ -33,9 +33,6 @@ from .points import Facts, Points, multipliers_of
 HEURISTIC = (
     "Some weights are negative and were turned into weights on the other label, which is a heuristic: those fits need "
     "not be the best at their gap."
-)
-GUESSED = (
-    "The models guess the group from the features and weigh the guess, so whoever has one can guess groups with it."
 )
 OnFit = Callable[[], None]
 
@@ -59,8 +56,6 @@ def trace_estimator(
     A checkpoint keeps what fits were measured to be, not the models: those on all rows are fitted again. ``judge`` may
     add what predictions of rows that were left out say of the points.
     """
-    if config.lazy and isinstance(problem, PosteriorProblem):
-        raise InputError("lazy puts weighted fits off, found posteriors, which fit once; leave one of the two out.")
     fits_in_all = problem.fits(config.max_fits, config.lazy)
     check_time(LEAST * fits_in_all, 0.0, f"{fits_in_all:.3g} fits")
     done: list[int] = []
@@ -86,10 +81,6 @@ def fit_capped(problem: EstimatorProblem, config: Weighting, cap: float) -> tupl
     found = fits[met(fits, problem.criterion.algebra, cap, config.tol)]
     model = found.model if found.model is not None else problem.refit(found.multipliers)
     return model, found, len(fits)
-
-
-def status_of(problem: EstimatorProblem) -> Status:
-    return Status.POSTERIOR if isinstance(problem, PosteriorProblem) else Status.WEIGHTED
 
 
 def _read_all(
@@ -166,10 +157,6 @@ def _assemble(
     X = problem.X
     wide = X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else None
     common = (problem.objectives.task, problem.objectives.loss.name, feature_names(X), wide)
-    if isinstance(problem, PosteriorProblem):
-        weights = np.stack([problem.weights(fit.multipliers) for fit in chosen])
-        read = PosteriorModels(problem.learn(on_fit)[0], weights, *common)
-        return _frontier(problem, chosen, read, config), chosen
     refit = partial(_refit, problem, np.stack([fit.multipliers for fit in chosen]))
     models = {place: fit.model for place, fit in enumerate(chosen) if fit.model is not None}
     if config.lazy:
@@ -213,7 +200,7 @@ def _kept(problem: EstimatorProblem, fits: list[Reading]) -> NDArray[np.intp]:
 
 
 def _frontier(problem: EstimatorProblem, fits: list[Reading], models: Models, solver: Weighting) -> Frontier:
-    algebra, posterior = problem.criterion.algebra, isinstance(problem, PosteriorProblem)
+    algebra = problem.criterion.algebra
     z = np.stack([fit.gaps for fit in fits])
     sizes = algebra.violation(z)
     assert algebra.notion_of is not None
@@ -224,19 +211,19 @@ def _frontier(problem: EstimatorProblem, fits: list[Reading], models: Models, so
         np.stack(worst, axis=1),
         z,
         algebra.names,
-        (status_of(problem),) * len(fits),
+        (Status.WEIGHTED,) * len(fits),
         **multipliers_of(problem.algebra, np.stack([fit.multipliers for fit in fits])),
     )
     base, parts = Facts.of(problem.criterion, solver), len(problem.folds.pairs)
     heuristic = any(fit.heuristic for fit in fits)
     held = "one held-out part of the rows" if parts == 1 else f"cross-fitted predictions, {parts} folds"
     measured = "training rows" if problem.folds.same else held
-    words = f"{problem.made} of {type(problem.estimator).__name__}; losses and gaps are those of {measured}."
+    words = f"Weighted fits of {type(problem.estimator).__name__}; losses and gaps are those of {measured}."
     facts = replace(
         base,
-        sentences=(*base.sentences, words, *[GUESSED] * posterior, *[HEURISTIC] * heuristic),
+        sentences=(*base.sentences, words, *[HEURISTIC] * heuristic),
         unit="loss gap" if problem.criterion is problem.objectives else "rate gap",
-        used_for=f"{problem.used_for} and evaluation; predictions do not need it",
+        used_for="weights of training rows and evaluation; predictions do not need it",
         measured_on=measured,
         heuristic=heuristic,
     )

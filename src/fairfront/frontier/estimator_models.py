@@ -1,4 +1,4 @@
-"""Models that are estimators, fitted here or weighing one set of posteriors; their files, and cut-offs of one."""
+"""Models that are estimators, fitted here; their files, and cut-offs of one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from ..exceptions import FairfrontWarning, InputError
 from ..measures.cutoffs import OperatingPoint
 from ..objectives import Array, Task
 from ..problems.learners import log_odds, output_of, probabilities_of, scores_of_learner
-from ..problems.posteriors import Guess, PosteriorClassifier, Posteriors, Scaling, weighted_posterior
 from ..storage.folders import make_folder
 from ..storage.foreign import SUFFIX, check_trusted, read_estimator, write_estimator
 from .models import FOLDER, Models, Places, Stored, read_known
@@ -85,62 +84,6 @@ class EstimatorModels(Models):
     def read(cls, stored: Stored, folder: Path, trusted: Sequence[str]) -> EstimatorModels:
         models = dict(enumerate(read_estimators(stored.files, folder, trusted)))
         return cls(models=models, size=len(stored.files), **read_known(stored.content))
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PosteriorModels(Models):
-    """N weightings (N, pairs, K) of one set of posteriors."""
-
-    posteriors: Posteriors
-    weightings: Array
-    task: Task
-    loss: str
-    feature_names: tuple[str, ...] | None = None
-    n_features: int | None = None
-
-    def __len__(self) -> int:
-        return len(self.weightings)
-
-    def take(self, places: Places) -> PosteriorModels:
-        return replace(self, weightings=self.weightings[list(places)])
-
-    def build(self, place: int) -> PosteriorClassifier:
-        return PosteriorClassifier(self.posteriors, self.weightings[place], self.task.classes)
-
-    def scores(self, X: Any) -> Array:
-        return self.responses(X)[0]
-
-    @property
-    def probable(self) -> NDArray[np.bool_]:
-        return np.ones(len(self), dtype=bool)
-
-    def responses(self, X: Any) -> tuple[Array, Array]:
-        pairs = self.posteriors.pairs(X)
-        return _responses([weighted_posterior(pairs, weights) for weights in self.weightings], self.task)
-
-    def write(self, folder: Path) -> Stored:
-        """Every classifier once, however many models there are; scalings and weights are arrays."""
-        guesses = self.posteriors.guesses
-        content = {**self._content(), "models": [guess.model is not None for guess in guesses]}
-        arrays: dict[str, NDArray[Any]] = {"weights": self.weightings}
-        for i, guess in enumerate(guesses):
-            arrays[f"scaling_{i}"] = np.concatenate([[guess.scaling.slope], guess.scaling.bias])
-            arrays[f"seen_{i}"] = guess.seen
-        return Stored(content, arrays, write_estimators([g.model for g in guesses if g.model is not None], folder))
-
-    @classmethod
-    def read(cls, stored: Stored, folder: Path, trusted: Sequence[str]) -> PosteriorModels:
-        known, arrays = read_known(stored.content), stored.arrays
-        models = iter(read_estimators(stored.files, folder, trusted))
-        label, *members = (
-            Guess(
-                next(models) if there else None,
-                arrays[f"seen_{i}"],
-                Scaling(float(arrays[f"scaling_{i}"][0]), arrays[f"scaling_{i}"][1:]),
-            )
-            for i, there in enumerate(known.pop("models"))
-        )
-        return cls(Posteriors(label, tuple(members)), arrays["weights"], **known)
 
 
 def _responses(probabilities: Sequence[Array], task: Task) -> tuple[Array, Array]:

@@ -158,8 +158,8 @@ class FrontierColumns(FrontierFigures):
         columns: dict[str, Any] = {"id": self.ids, "status": np.array([s.name.lower() for s in self.status])}
         if self.models.names is not None:
             columns["name"] = np.array(self.models.names, dtype=object)
-        if self.facts.loss_name == "loss":  # that of candidates is their error, which their evaluation has
-            columns["loss"] = self.loss
+        if self.facts.trained:  # the loss of candidates is their error, which their evaluation has
+            columns[self.facts.loss_name] = self.loss
         columns.update(zip(self.facts.gap_columns, self.gaps.T, strict=True))
         for name, record in self.evaluations.items():
             columns.update({f"{name}.{key}": values for key, values in record.columns.items()})

@@ -22,9 +22,9 @@ from ..measures.cutoffs import Operating
 from ..measures.evaluation import judgement_of
 from ..objectives import Array, Attribute, Task, rates_of
 from ..objectives.groups import FEWEST
-from ..problems import EstimatorProblem, LinearProblem, Reading
+from ..problems import LinearProblem, Reading
 from ..problems.design import DenseDesign
-from ..problems.fit_rows import person_codes
+from ..problems.fit_rows import Folds, person_codes
 from ..problems.pieces import Piece
 from ..problems.resources import check_memory
 from ..solvers import Newton, Solver
@@ -170,24 +170,28 @@ def _counted(clipped: int) -> str:
 
 
 def readings_judge(
-    problem: EstimatorProblem, rows: tuple[Any, Any, Any], person: Any = None, asked: Asked = True
+    folds: Folds,
+    rows: tuple[Any, Any, Any],
+    read: Callable[[Array], Reading] | None = None,
+    person: Any = None,
+    asked: Asked = True,
 ) -> Judge:
-    """Return what judges a learner's points on the predictions that their weighted fits were measured on.
+    """Return what judges a learner's points on the predictions that their fits were measured on.
 
-    ``rows`` are labels, groups and weights. Fits that a checkpoint recalled are made again.
+    ``rows`` are labels, groups and weights. Fits that a checkpoint recalled are made again by ``read``.
     """
-    if problem.folds.same:
+    if folds.same:
         raise InputError("held_out=True needs rows that fits have not seen, found cv='train'; use a number of folds.")
     n, codes = shape_of(rows[0], "y")[0], None
     if person is not None:
         codes = person_codes(person, n, weighted_rows(check_weights(rows[2], n)))
-    parts = len(problem.folds.pairs)
+    parts = len(folds.pairs)
     made = "one held-out part" if parts == 1 else f"predictions of {parts} folds"
 
     def judge(front: Frontier, fits: Sequence[Reading]) -> Frontier:
-        held, kept = problem.folds.held, (fit.scores for fit in fits)
+        held, kept = folds.held, (fit.scores for fit in fits)
         again = (
-            problem.read(fit.multipliers).scores if scores is None else scores
+            read(fit.multipliers).scores if scores is None and read is not None else scores
             for fit, scores in zip(fits, kept, strict=True)
         )
         scores = np.stack([_known(each)[:, held] for each in again])

@@ -248,6 +248,8 @@ def operating_words(record: Evaluation | None, facts: Facts) -> str:
         return ""
     if record is not None and record.operating is not None:
         return f"Operating point: {record.operating.words}."
+    if facts.rule:
+        return facts.rule
     default = "0.5" if is_likelihood(facts.loss) or not facts.trained else "0 (scores)"
     return f"Cut-off {default}: {NONE_GIVEN}."
 

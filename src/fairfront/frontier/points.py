@@ -159,7 +159,8 @@ class Facts(Record):
     ``largest`` names the attributes whose reference is their largest group because none was named;
     ``unit`` is that of ``Frontier.gaps``, and ``measured_on`` says which rows losses and gaps are of;
     ``question``, ``newton`` and ``path`` are the settings that lay out the same problem and solve it again;
-    ``heuristic`` says that weights of some fits were negative; ``proxies`` are the attributes whose groups were given
+    ``heuristic`` says that weights of some fits were negative; ``rule`` is the operating point of models that have it
+    inside; ``proxies`` are the attributes whose groups were given
     as probabilities.
     """
 
@@ -183,6 +184,7 @@ class Facts(Record):
     used_for: str = "training weights and evaluation; predictions do not need it"
     measured_on: str = "training"
     heuristic: bool = False
+    rule: str = ""
     proxies: tuple[str, ...] = ()
     unnamed: Named = field(default=(), repr=False)
 
@@ -255,8 +257,8 @@ class Facts(Record):
 
     @property
     def loss_name(self) -> str:
-        """Of candidates the error or the mean squared error of their evaluation."""
-        return "loss" if self.trained else self.loss
+        """Of candidates the error or the mean squared error of their evaluation, of rules their error or cost."""
+        return self.loss if self.rule or not self.trained else "loss"
 
     @property
     def gap_column(self) -> str:

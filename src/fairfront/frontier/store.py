@@ -25,12 +25,13 @@ from ..storage.places import read_folder
 from ..storage.seals import Inventory
 from ..validation import Registry, counted
 from .candidates import CandidateModels
-from .estimator_models import EstimatorModels, PosteriorModels
+from .estimator_models import EstimatorModels
 from .evaluation_files import Arrays, evaluation_content, inside, outside, stored_evaluation
 from .frontier import Frontier
 from .judgement import published_frontier
 from .models import LinearModels, Models, Stored, task_content, task_of
 from .points import ARRAYS, Facts, Points
+from .rule_models import RuleModels
 
 NAME, KIND, SCHEMA = "frontier", "fairfront frontier", 2
 FRONTIER = Inventory("saved frontier", {NAME: KIND})
@@ -39,7 +40,7 @@ MODELS: Registry[type[Models]] = Registry("kind of models")
 MODELS.add("linear", LinearModels)
 MODELS.add("candidates", CandidateModels)
 MODELS.add("estimators", EstimatorModels)
-MODELS.add("posteriors", PosteriorModels)
+MODELS.add("rules", RuleModels)
 ROOMS = {"torch": "torch"}
 """Kinds of models that rooms above this one add when they are imported."""
 REGISTRIES: dict[str, Registry[Any]] = {"notion": NOTIONS, "loss": LOSSES, "gap": GAPS}

@@ -7,14 +7,15 @@ from .base import WeightedFit as WeightedFit
 from .dask.passes import ClusterError as ClusterError
 from .dask.passes import DaskSettings as DaskSettings
 from .dask.problem import DaskProblem as DaskProblem
+from .decision_rules import RateProblem as RateProblem
+from .decision_rules import rate_problem as rate_problem
 from .fit_rows import Reading as Reading
 from .linear import LinearProblem as LinearProblem
 from .linear import linear_problem as linear_problem
 from .linear import problem_of as problem_of
 from .point import Point as Point
 from .point import gram as gram
-from .posteriors import PosteriorClassifier as PosteriorClassifier
-from .posteriors import PosteriorProblem as PosteriorProblem
+from .posteriors import RuleClassifier as RuleClassifier
 from .resources import blas_threads as blas_threads
 from .weighted_fits import EstimatorProblem as EstimatorProblem
 from .weighted_fits import estimator_problem as estimator_problem

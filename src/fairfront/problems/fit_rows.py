@@ -10,19 +10,18 @@ other label, which is a heuristic. A regression's mean prediction is a shift of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.model_selection import check_cv
 
 from ..exceptions import InputError, spelled
-from ..objectives import Array, Cells, Layout, Objectives, Quantity, Task
-from ..objectives.groups import FEWEST
-from ..validation.inputs import check_labels, factorize
+from ..objectives import Array, Cells, Layout, Objectives, Quantity, Task, take_groups
+from ..validation.inputs import check_labels, check_rows, check_weights, factorize, take_rows
 
 Ints = NDArray[np.intp]
 QUARTER = 0.25
@@ -113,6 +112,44 @@ def person_codes(person: Any, n: int, kept: Ints | None) -> Ints:
     return np.unique(codes if kept is None else codes[kept], return_inverse=True)[1].reshape(-1).astype(np.intp)
 
 
+@dataclass(frozen=True, eq=False)
+class KeptRows:
+    """Rows with weight, checked: features as a learner takes them, labels, weights (None: all 1) and groups.
+
+    ``whole`` are features and labels of all n rows, of which ``kept`` are these.
+    """
+
+    X: Any
+    labels: NDArray[Any]
+    weight: Array | None
+    groups: Any
+    kept: Ints
+    whole: tuple[Any, NDArray[Any]]
+
+    @property
+    def n(self) -> int:
+        return len(self.whole[1])
+
+    @property
+    def total(self) -> float:
+        return float(len(self.labels) if self.weight is None else self.weight.sum())
+
+
+def kept_rows(X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> KeptRows:
+    n = check_rows(X)
+    if sparse.issparse(X):
+        X = X.tocsr()  # whose rows can be taken
+    elif hasattr(X, "__array__") and not hasattr(X, "shape"):
+        X = np.asarray(X)
+    labels, weight = check_labels(y, n), check_weights(sample_weight, n)
+    whole = (X, labels)
+    kept = np.arange(n) if weight is None else np.flatnonzero(weight > 0.0)
+    if weight is not None and len(kept) < n:
+        X, labels, weight = take_rows(X, kept), labels[kept], weight[kept]
+        sensitive_features = take_groups(sensitive_features, kept, n)
+    return KeptRows(X, labels, weight, sensitive_features, kept, whole)
+
+
 @dataclass(frozen=True)
 class WeightedRows:
     """What one fit sees: rows (repeated where a row counts for two labels), their labels or targets, weights."""
@@ -130,18 +167,6 @@ def row_sums(layout: Layout, quantity: Quantity, omega: Array) -> Array:
         return np.asarray(per_cell @ cells.shares)
     found = np.repeat(per_cell, np.diff(cells.offsets))
     return cells.unsorted(found if cells.row_weight is None else found * cells.row_weight)
-
-
-def label_weights(layout: Layout, omega: Array, cells: Sequence[Sequence[int]]) -> Array:
-    """Return how much a row of weight 1 of every pair (label, one of its cells) counts for each label, before flips."""
-    total = layout.cells.weight.sum() / layout.cells.weight
-    found = np.zeros((sum(map(len, cells)), len(cells)))
-    own = np.repeat(np.arange(len(cells)), [len(each) for each in cells])
-    cell = np.array([c for each in cells for c in each], dtype=np.intp)
-    for quantity, where in layout.quantities:
-        per_cell = np.where(where >= 0, omega[where], 0.0) * total
-        found[np.arange(len(own)), own if quantity.label is None else quantity.label] += per_cell[cell]
-    return found
 
 
 def weighted_rows(layout: Layout, task: Task, codes: Array, omega: Array) -> WeightedRows:
@@ -170,38 +195,6 @@ def weighted_rows(layout: Layout, task: Task, codes: Array, omega: Array) -> Wei
 def flipped(V: Array) -> Array:
     """Lift all labels' weights of a row (rows, labels) by what one is below 0: which costs least stays as it was."""
     return np.asarray(V - np.minimum(V.min(axis=1, keepdims=True), 0.0))
-
-
-@dataclass(frozen=True, eq=False)
-class Coded:
-    """Rows as numbers: the label and the cell of each, and its weight (None: all the same)."""
-
-    label: Ints
-    cell: Ints
-    weight: Array | None
-
-    @cached_property
-    def cells(self) -> tuple[tuple[int, ...], ...]:
-        """Of every label's rows; cells of few rows are left out, because a model would tell how many they are."""
-        found = []
-        for j in range(int(self.label.max()) + 1):
-            cells, counts = np.unique(self.cell[self.label == j], return_counts=True)
-            found.append(tuple(cells[counts >= min(FEWEST, counts.max())].tolist()))
-        return tuple(found)
-
-    @cached_property
-    def tasks(self) -> tuple[tuple[Ints, Ints], ...]:
-        """Return what is guessed, the label and then the cell of each label: rows that know it, and codes of all."""
-        found = [(np.arange(len(self.label), dtype=np.intp), self.label)]
-        for j, cells in enumerate(self.cells):
-            knows = (self.label == j) & np.isin(self.cell, cells)
-            codes = np.minimum(np.searchsorted(cells, self.cell), len(cells) - 1)
-            found.append((np.flatnonzero(knows), codes.astype(np.intp)))
-        return tuple(found)
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        return (len(self.cells), *map(len, self.cells))
 
 
 def is_heuristic(layout: Layout, omega: Array) -> bool:

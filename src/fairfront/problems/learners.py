@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.compose import TransformedTargetRegressor
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
 from ..exceptions import InputError
@@ -75,26 +76,42 @@ def check_learner(estimator: Any, task: Task, loss: str, criterion: str) -> None
         )
 
 
-def check_guesser(estimator: Any, loss: Any, shared_trees: float, fit_params: Mapping[str, Any] | None) -> None:
-    """Refuse what gives no probabilities of classes, means one kind of label only, or is for weighted fits."""
+MOST_WEIGHTS = 500
+"""Columns up to which logistic regression is solved by Newton's method, whatever the scales of the columns."""
+
+
+def logistic_learner(X: Any, total: float, ridge: float | None, fit_intercept: bool) -> LogisticRegression:
+    """Return scikit-learn's logistic regression with our default ridge, 1 / (sum of weights), or the one given."""
+    C = 1.0 if ridge is None else np.inf if ridge == 0.0 else 1.0 / (ridge * total)
+    few = getattr(X, "ndim", 2) == 2 and X.shape[1] <= MOST_WEIGHTS
+    return LogisticRegression(
+        C=C,
+        fit_intercept=fit_intercept,
+        solver="newton-cholesky" if few else "lbfgs",
+        tol=1e-6 if few else 1e-4,
+        max_iter=100 if few else 1000,
+    )
+
+
+def check_guesser(estimator: Any, loss: Any) -> None:
+    """Refuse what gives no probabilities of classes, or means one kind of label only."""
     name = type(estimator).__name__
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise InputError(f"estimator is {estimator!r}, expected an instance with fit, such as LogisticRegression().")
     if is_regressor(estimator) or not hasattr(estimator, "predict_proba"):
         found = "a regressor" if is_regressor(estimator) else "no predict_proba"
         raise InputError(
-            f"posteriors are probabilities of classes, found {found} ({name}); leave posteriors out, or wrap a "
+            f"units='rates' needs probabilities of classes, found {found} ({name}); use units='losses', or wrap a "
             "classifier in CalibratedClassifierCV."
         )
     if (loss if isinstance(loss, str) else getattr(loss, "name", "")) not in ("logistic", "softmax"):
-        raise InputError(f"posteriors are measured by log loss, found loss {loss!r}; use loss='logistic'.")
-    for what, given in (("shared_trees", shared_trees), ("fit_params", fit_params)):
-        if given:
-            raise InputError(f"{what} is for weighted fits, found posteriors, which fit to groups too; leave one out.")
+        raise InputError(f"units='rates' decides by probabilities, found loss {loss!r}; use loss='logistic'.")
     for key, value in estimator.get_params(deep=True).items():
         open_ = value is None or (isinstance(value, (str, bool, list, tuple, dict)) and not value)
         if key.split("__")[-1] in OF_LABELS and not open_:
             raise InputError(
-                f"posteriors fit {name} to labels and to groups and scale its probabilities, found {key}={value!r}, "
-                "which would not hold; leave it out, or use weighted fits."
+                f"units='rates' fits {name} to labels and to groups and scales its probabilities, found "
+                f"{key}={value!r}, which would not hold; leave it out, or use units='losses'."
             )
 
 

@@ -1,146 +1,130 @@
 """Posteriors: how likely every label is, and every group given a label, for a row of features.
 
-They are learnt once, by plain fits, and give the model of every weighting.
+They are learnt once, by plain fits, and every rule of decisions on the frontier weighs them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from joblib import delayed
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.pipeline import Pipeline
 
-from ..exceptions import InputError, spelled
 from ..objectives import Array
-from ..objectives.groups import FEWEST
 from ..validation.inputs import take_rows
-from .fit_rows import Coded, Ints, Reading, flipped, label_weights
-from .learners import SURE, fit_learner, log_odds
-from .weighted_fits import EstimatorProblem, run_jobs
+from .fit_rows import Folds
+from .guesses import Coded, Posteriors, Scaling, fit_posteriors, fit_scaling
+from .learners import SURE
+from .weighted_fits import run_jobs
+
+MIXING = 500
+"""Most steps of the stack's shares, each of which raises its likelihood."""
+SETTLED = 1e-9  # change of the shares below which they stay as they are
 
 
 @dataclass(frozen=True, eq=False)
-class Scaling:
-    """P_j to the power of ``slope``, times exp(``bias_j``), normalised: a slope below 1 says that P was too sure."""
+class Stack:
+    """Posteriors of one learner or more, mixed by ``shares`` (learners,) of least log loss on rows left out.
 
-    slope: float
-    bias: Array
-
-    def apply(self, P: Array) -> Array:
-        if self.slope == 1.0 and not self.bias.any():
-            return P
-        return np.asarray(softmax(self.slope * np.log(np.maximum(P, SURE)) + self.bias, axis=1))
-
-
-def fit_scaling(P: Array, codes: Ints, weight: Array | None = None) -> Scaling:
-    """Return the scaling with the smallest log loss on labels (n,), held near none by as much as one row tells."""
-    logs, n, size = np.log(np.maximum(P, SURE)), len(codes), P.shape[1]
-    share = np.full(n, 1.0) if weight is None else weight * (n / weight.sum())
-    hit = np.zeros((n, size))
-    hit[np.arange(n), codes] = 1.0
-    start = np.concatenate([[1.0], np.zeros(size)])
-
-    def loss(theta: Array) -> tuple[float, Array]:
-        away = theta - start
-        logged = log_softmax(theta[0] * logs + theta[1:], axis=1)
-        slope = share[:, None] * (np.exp(logged) - hit)
-        value = -float((share[:, None] * hit * logged).sum()) + 0.5 * float(away @ away)
-        return value / n, (np.concatenate([[(slope * logs).sum()], slope.sum(axis=0)]) + away) / n
-
-    bounds = [(0.0, None)] + [(None, None)] * size
-    found: Any = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"gtol": 1e-8})
-    return Scaling(float(found.x[0]), np.asarray(found.x[1:]))
-
-
-@dataclass(frozen=True, eq=False)
-class Guess:
-    """One fitted classifier of numbered classes, and how its probabilities are scaled.
-
-    ``seen`` are the classes that its rows had; with one of them there is no model, and it is sure.
+    The mixture is scaled once more, all pairs together: one of calibrated parts is not calibrated itself, and rules
+    trade the label's probability against the group's.
     """
 
-    model: Any
-    seen: Ints
+    parts: tuple[Posteriors, ...]
+    shares: Array
     scaling: Scaling
 
-    def raw(self, X: Any, n: int) -> Array:
-        """Return the model's own probabilities, (n, K); a class that its rows did not have has 0."""
-        found = np.zeros((n, len(self.scaling.bias)))
-        if n:
-            found[:, self.seen] = 1.0 if self.model is None else self.model.predict_proba(X)
-        if not np.isfinite(found).all():
-            raise InputError(f"{type(self.model).__name__} gave probabilities that are not finite, expected numbers.")
-        return found
-
-
-@dataclass(frozen=True, eq=False)
-class Posteriors:
-    """Probabilities of pairs (label, cell): those of the label, times those of the cells given each label."""
-
-    label: Guess
-    members: tuple[Guess, ...]
-
     @property
-    def guesses(self) -> tuple[Guess, ...]:
-        return (self.label, *self.members)
+    def sizes(self) -> tuple[int, ...]:
+        """How many pairs each label has."""
+        return tuple(len(guess.scaling.bias) for guess in self.parts[0].members)
 
     def pairs(self, X: Any) -> Array:
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
-        return self.joined([guess.raw(X, n) for guess in self.guesses])
+        """Return P(label, cell | x), (n, pairs); rows sum to 1."""
+        found: Array = sum(share * part.pairs(X) for share, part in zip(self.shares, self.parts, strict=True))
+        return self.scaling.apply(found)
 
-    def joined(self, raw: list[Array]) -> Array:
-        """Shape (n, pairs), from every guess's own probabilities."""
-        label, *members = (guess.scaling.apply(P) for guess, P in zip(self.guesses, raw, strict=True))
-        return np.column_stack([label[:, [j]] * member for j, member in enumerate(members)])
-
-
-def fit_posteriors(estimator: Any, X: Any, rows: Coded, only: Ints, seed: int) -> Posteriors:
-    """Fit to some of the rows: the label on all of them, the cell on those of each label."""
-    guesses, name = [], type(estimator).__name__
-    for task, ((knows, codes), size) in enumerate(zip(rows.tasks, rows.sizes, strict=True)):
-        among = np.intersect1d(knows, only, assume_unique=True)
-        seen, inner = np.unique(codes[among], return_inverse=True)
-        model = None
-        if len(seen) > 1:
-            weight = None if rows.weight is None else rows.weight[among]
-            try:
-                model = fit_learner(estimator, take_rows(X, among), inner.astype(np.intp), weight, seed, {})
-            except Exception as error:  # any learner, any error
-                what = f"{size} labels" if task == 0 else f"{size} groups of the rows of one label"
-                raise InputError(
-                    f"{name} could not be fitted to {what} ({type(error).__name__}: {error}); leave what depends on "
-                    "the labels, such as its objective, open, or use weighted fits."
-                ) from error
-            last = model.steps[-1][1] if isinstance(model, Pipeline) else model
-            if any(hasattr(last, attribute) for attribute in ROWS_INSIDE):
-                raise InputError(
-                    f"{name} keeps the rows that it was trained on, and with them each person's group, expected a "
-                    "learner that does not; use trees, forests or linear models."
-                )
-        guesses.append(Guess(model, seen.astype(np.intp), Scaling(1.0, np.zeros(size))))
-    return Posteriors(guesses[0], tuple(guesses[1:]))
+    def labels(self, pairs: Array) -> Array:
+        """Return P(label | x), (n, K)."""
+        starts = np.cumsum((0, *self.sizes[:-1]))
+        return np.asarray(np.add.reduceat(pairs, starts, axis=1))
 
 
-ROWS_INSIDE = ("_fit_X", "X_train_", "support_vectors_")
-"""Attributes of fitted models that hold rows: of neighbours, Gaussian processes and support vector machines."""
+def learn_posteriors(
+    estimators: Sequence[Any],
+    X: Any,
+    rows: Coded,
+    folds: Folds,
+    seed: int,
+    n_jobs: int | None,
+    on_fit: Callable[[], None],
+) -> tuple[Stack, Array]:
+    """Return posteriors of all rows, scaled to rows left out and stacked, and those of the rows left out."""
+    learnt = [_learn(estimator, X, rows, folds, seed, n_jobs, on_fit) for estimator in estimators]
+    pairs, own = [P for _, P in learnt], rows.pair[folds.held]
+    knows = np.flatnonzero(own >= 0)
+    weight = None if rows.weight is None else rows.weight[folds.held[knows]]
+    shares = mixing_shares(np.column_stack([P[knows, own[knows]] for P in pairs]), weight)
+    mixed: Array = sum(share * P for share, P in zip(shares, pairs, strict=True))
+    scaling = Scaling.none(mixed.shape[1])
+    if not folds.same:
+        scaling = fit_scaling(mixed[knows], own[knows], weight, joint=True)
+    return Stack(tuple(part for part, _ in learnt), shares, scaling), scaling.apply(mixed)
 
 
-class PosteriorClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Decide by weighted posteriors: label j counts sum over pairs of P(pair | x) weights[pair, j].
+def _learn(
+    estimator: Any, X: Any, rows: Coded, folds: Folds, seed: int, n_jobs: int | None, on_fit: Callable[[], None]
+) -> tuple[Posteriors, Array]:
+    held, same = folds.held, folds.same
+    parts = [fit for fit, _ in folds.pairs] + ([] if same else [np.arange(len(rows.label), dtype=np.intp)])
+    jobs = (delayed(fit_posteriors)(estimator, X, rows, only, seed) for only in parts)
+    models = run_jobs(jobs, n_jobs, on_fit, sum(size > 1 for size in rows.sizes))
+    raw = [np.zeros((len(held), size)) for size in rows.sizes]
+    for (_, out), model in zip(folds.pairs, models, strict=False):
+        left = take_rows(X, out)
+        for P, guess in zip(raw, model.guesses, strict=True):
+            P[np.searchsorted(held, out)] = guess.raw(left, len(out))
+    guesses = list(models[-1].guesses)
+    for task, (P, (knows, codes)) in enumerate(zip(raw, rows.tasks, strict=True)):
+        if not same and guesses[task].model is not None:
+            places = np.flatnonzero(np.isin(held, knows))
+            weight = None if rows.weight is None else rows.weight[held[places]]
+            guesses[task] = replace(guesses[task], scaling=fit_scaling(P[places], codes[held[places]], weight))
+    pairs = Posteriors(guesses[0], tuple(guesses[1:])).joined(raw)
+    kept = [guess.folded() for guess in guesses]
+    return Posteriors(kept[0], tuple(kept[1:])), pairs
+
+
+def mixing_shares(likelihood: Array, weight: Array | None = None) -> Array:
+    """Return the shares of a mixture with the smallest log loss, from each part's P(own pair), (n, parts).
+
+    Expectation and maximisation: the mean share of every part in what it says of the rows.
+    """
+    n, parts = likelihood.shape
+    shares, each = np.full(parts, 1.0 / parts), np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
+    known = np.maximum(likelihood, SURE)
+    for _ in range(MIXING if parts > 1 else 0):
+        said = known * shares
+        moved = each @ (said / said.sum(axis=1, keepdims=True))
+        if np.abs(moved - shares).max() < SETTLED:
+            break
+        shares = moved
+    return shares
+
+
+class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Decide by weighted posteriors: label j scores the sum over pairs of P(pair | x) weights[pair, j].
 
     It comes fitted, and ``fit`` leaves it as it is. It needs no sensitive feature, but guesses it from the others.
+    Probabilities are those of the label, which the guess does not move; decisions follow the score.
 
     Parameters
     ----------
-    posteriors : Posteriors
+    posteriors : Stack
         What the features say of label and group.
     weights : array of shape (pairs, K)
         How much a row of each pair counts for each label.
@@ -159,114 +143,50 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def n_features_in_(self) -> int:
-        return int(self.posteriors.label.model.n_features_in_)
+        return int(self.posteriors.parts[0].label.model.n_features_in_)
 
     @property
     def feature_names_in_(self) -> NDArray[Any]:
-        return np.asarray(self.posteriors.label.model.feature_names_in_)
+        return np.asarray(self.posteriors.parts[0].label.model.feature_names_in_)
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> PosteriorClassifier:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> RuleClassifier:
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
     def predict_proba(self, X: Any) -> Array:
-        return weighted_posterior(self.posteriors.pairs(X), self.weights)
+        """Return probabilities of the labels, (n, K), which do not decide.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n, d)
+        """
+        return np.asarray(self.posteriors.labels(self.posteriors.pairs(X)))
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the score of the rule, (n,) for two labels (above 0 decides for the second), else (n, K).
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n, d)
+        """
+        found = rule_scores(self.posteriors.pairs(X), self.weights)
+        return found[0] if len(found) == 1 else np.ascontiguousarray(found.T)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        """Return the decided label of every row.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n, d)
+        """
+        found = rule_scores(self.posteriors.pairs(X), self.weights)
+        return np.asarray(self.classes_[found.argmax(axis=0) if len(found) > 1 else (found[0] > 0).astype(np.intp)])
 
 
-def weighted_posterior(pairs: Array, weights: Array) -> Array:
-    """Return probabilities of labels (n, K) from those of pairs, (n, pairs), and their weights, (pairs, K)."""
-    found = pairs @ weights
-    total = found.sum(axis=1, keepdims=True)
-    even = np.full_like(found, 1.0 / found.shape[1])
-    return np.asarray(np.divide(found, total, out=even, where=total > 0.0))
-
-
-@dataclass(frozen=True, eq=False)
-class PosteriorProblem(EstimatorProblem):
-    """A learner whose weightings are read from posteriors; ``fitted`` holds them once they are there.
-
-    Where a row of cell c and label j has weight w_cj, the probabilities that minimise the weighted log loss over all
-    functions of x are, by Bayes' rule,
-
-        P_w(j | x)  proportional to  sum_c w_cj P(label j, cell c | x),
-
-    and deciding for the largest minimises the weighted error, also where weights are negative. So one classifier of
-    labels and one of cells per label, fitted plainly, estimate what all weighted fits estimate.
-    """
-
-    made: ClassVar[str] = "Posteriors"
-    used_for: ClassVar[str] = "a guess of the group inside the model"
-
-    noise: ClassVar[float] = 0.0  # all weightings share their fits: gaps are a smooth function of the multipliers
-    fits_per_reading: ClassVar[int] = 0
-
-    fitted: list[tuple[Posteriors, Array]] = field(default_factory=list)
-
-    def fits(self, weightings: int, lazy: bool) -> int:
-        """To labels and groups, in every fold and on all rows."""
-        return (len(self.folds.pairs) + (not self.folds.same)) * sum(size > 1 for size in self.rows.sizes)
-
-    @cached_property
-    def rows(self) -> Coded:
-        cells = self.objectives.layout.cells
-        weight = None if cells.row_weight is None else cells.unsorted(cells.row_weight)
-        return Coded(self.codes.astype(np.intp), cells.of_rows, weight)
-
-    def check(self) -> None:
-        """Refuse shares of groups, and cells of so few rows of a label that weights and models would tell how many."""
-        super().check()
-        if self.objectives.layout.cells.shares is not None:
-            raise InputError("posteriors need the group of every row, found GroupProbabilities; leave posteriors out.")
-        rows, compared = self.rows, np.unique(np.concatenate([a.cells for a in self.objectives.layout.averages]))
-        pairs, counts = np.unique(np.stack([rows.label, rows.cell]), axis=1, return_counts=True)
-        if (counts[np.isin(pairs[1], compared)] < FEWEST).any():
-            raise InputError(
-                f"a group has fewer than {FEWEST} rows of a label, expected more for posteriors, from which their "
-                "number could be read; merge groups, leave some out with "
-                f"{spelled('min_size', 'groups=Groups(min_size=...)')}, or use weighted fits."
-            )
-
-    def weights(self, multipliers: Array) -> Array:
-        """How much a row of every pair (label, cell) counts for each label, (pairs, K)."""
-        return flipped(label_weights(self.objectives.layout, self.omega(multipliers), self.rows.cells))
-
-    def read(self, multipliers: Array, on_fit: Callable[[], None] = lambda: None) -> Reading:
-        """Measure the model of the multipliers on rows that its posteriors were not fitted to."""
-        _, pairs = self.learn(on_fit)
-        scores = np.zeros((self.objectives.n_scores, len(self.codes)))
-        scores[:, self.folds.held] = log_odds(weighted_posterior(pairs, self.weights(multipliers)))
-        return self._measured(multipliers, scores, None, heuristic=False)
-
-    def refit(self, multipliers: Array) -> PosteriorClassifier:
-        return PosteriorClassifier(self.learn()[0], self.weights(multipliers), self.objectives.task.classes)
-
-    def learn(self, on_fit: Callable[[], None] = lambda: None) -> tuple[Posteriors, Array]:
-        """Return posteriors of all rows, scaled to those held out, and the pairs of these; both are made once."""
-        if not self.fitted:
-            self.fitted.append(self._learnt(on_fit))
-        return self.fitted[0]
-
-    def _learnt(self, on_fit: Callable[[], None]) -> tuple[Posteriors, Array]:
-        rows, held, same = self.rows, self.folds.held, self.folds.same
-        parts = [fit for fit, _ in self.folds.pairs] + ([] if same else [np.arange(len(self.codes), dtype=np.intp)])
-        jobs = (delayed(fit_posteriors)(self.estimator, self.X, rows, only, self.seed) for only in parts)
-        models = run_jobs(jobs, self.n_jobs, on_fit, sum(size > 1 for size in rows.sizes))
-        raw = [np.zeros((len(held), size)) for size in rows.sizes]
-        for (_, out), model in zip(self.folds.pairs, models, strict=False):
-            X = take_rows(self.X, out)
-            for P, guess in zip(raw, model.guesses, strict=True):
-                P[np.searchsorted(held, out)] = guess.raw(X, len(out))
-        guesses = list(models[-1].guesses)
-        for task, (P, (knows, codes)) in enumerate(zip(raw, rows.tasks, strict=True)):
-            if not same and guesses[task].model is not None:
-                places = np.flatnonzero(np.isin(held, knows))
-                weight = None if rows.weight is None else rows.weight[held[places]]
-                scaling = fit_scaling(P[places], codes[held[places]], weight)
-                guesses[task] = replace(guesses[task], scaling=scaling)
-        found = Posteriors(guesses[0], tuple(guesses[1:]))
-        return found, found.joined(raw)
+def rule_scores(pairs: Array, weights: Array) -> Array:
+    """Return scores (1 or K, n) of rules of decisions, from P(pair | x), (n, pairs), and weights (pairs, K)."""
+    if weights.shape[1] == 2:
+        return np.asarray((pairs @ (weights[:, 1] - weights[:, 0]))[None])
+    return np.ascontiguousarray((pairs @ weights).T)

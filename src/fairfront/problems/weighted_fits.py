@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ..exceptions import InputError
-from ..objectives import Algebra, Array, Layout, Objectives, Quantity, Question, take_groups
+from ..objectives import Algebra, Array, Layout, Objectives, Quantity, Question
 from ..validation import check_seed, is_dask, is_whole, refuse
-from ..validation.inputs import check_labels, check_rows, check_weights, take_rows
+from ..validation.inputs import take_rows
 from . import fit_rows, learners
 from .fit_rows import Folds, Ints, Reading, WeightedRows
 
@@ -31,9 +30,6 @@ class EstimatorProblem:
     whose gaps are lowered (the same ones, or rates of decisions); ``signs`` (q,) turn its gaps into the direction of
     loss gaps. ``begun`` holds the shared trees of every fold, and under None those of all rows.
     """
-
-    made: ClassVar[str] = "Weighted fits"
-    used_for: ClassVar[str] = "weights of training rows"
 
     estimator: Any
     X: Any
@@ -184,56 +180,37 @@ def estimator_problem(
     random_state: int | None = None,
     fit_params: Mapping[str, Any] | None = None,
     shared_trees: float = 0.0,
-    posteriors: bool = False,
     person: Any = None,
     **known: Any,
 ) -> EstimatorProblem:
     """Check the data and lay out the cells that an estimator's predictions are measured on.
 
-    X is passed to the estimator as it is. ``known``: favourable, notion, gap, groups, as in `linear_problem`.
-    With ``posteriors``, weightings are read from probabilities of labels and groups that are learnt once. Rows of one
-    ``person`` (n,) are in one fold.
+    X is passed to the estimator as it is. ``known``: favourable, notion, gap, groups, as in `linear_problem`. Rows of
+    one ``person`` (n,) are in one fold.
     """
     if any(is_dask(part) for part in (X, y, sensitive_features, sample_weight)):
         raise InputError(
             "estimator= is for data in memory, found Dask collections; give it a sample, X.compute(), or leave it out."
         )
     shared = learners.shared_trees(estimator, shared_trees)
-    n = check_rows(X)
-    if sparse.issparse(X):
-        X = X.tocsr()  # whose rows can be taken
-    elif hasattr(X, "__array__") and not hasattr(X, "shape"):
-        X = np.asarray(X)
-    labels, weight = check_labels(y, n), check_weights(sample_weight, n)
-    whole = (X, labels)
-    kept = np.arange(n) if weight is None else np.flatnonzero(weight > 0.0)
+    rows = fit_rows.kept_rows(X, y, sensitive_features, sample_weight)
     measured = learners.loss_for(estimator, loss)
-    if posteriors:
-        learners.check_guesser(estimator, loss, shared_trees, fit_params)
     regression = measured == "squared"
-    if weight is not None and len(kept) < n:
-        X, labels, weight = take_rows(X, kept), labels[kept], weight[kept]
-        sensitive_features = take_groups(sensitive_features, kept, n)
     if regression and criterion == "rate_gap":
         raise InputError("criterion 'rate_gap' compares decisions, found a regressor; use criterion='loss_gap'.")
     question = Question.of(**known, loss=measured, ridge=0.0, task="regression" if regression else "classification")
-    objectives = driven = Objectives.of(question, labels, sensitive_features, weight)
+    asked_of = (rows.labels, rows.groups, rows.weight)
+    objectives = driven = Objectives.of(question, *asked_of)
     if criterion == "rate_gap":
-        driven = Objectives.of(replace(question, surrogate="rate"), labels, sensitive_features, weight)
-    if not posteriors or weight is not None:
-        learners.weight_keyword(estimator)
+        driven = Objectives.of(replace(question, surrogate="rate"), *asked_of)
+    learners.weight_keyword(estimator)
     learners.check_learner(estimator, objectives.task, objectives.loss.name, criterion)
     classes, seed = objectives.task.classes, check_seed(random_state) or 0
-    codes = labels if regression else np.array([classes.index(v) for v in labels.tolist()])
-    who = None if person is None else fit_rows.person_codes(person, n, kept)
-    folds = fit_rows.find_folds(cv, *whole, kept, objectives.layout.cells, not regression, seed, who)
-    fits = (folds, seed, n_jobs, fit_params or {}, shared)
-    kind = EstimatorProblem
-    if posteriors:
-        from .posteriors import PosteriorProblem
-
-        kind = PosteriorProblem
-    problem = kind(estimator, X, codes.astype(np.float64), objectives, driven, _signs(driven.layout), *fits)
+    codes = rows.labels if regression else np.array([classes.index(v) for v in rows.labels.tolist()])
+    who = None if person is None else fit_rows.person_codes(person, rows.n, rows.kept)
+    folds = fit_rows.find_folds(cv, *rows.whole, rows.kept, objectives.layout.cells, not regression, seed, who)
+    values, fits = codes.astype(np.float64), (folds, seed, n_jobs, fit_params or {}, shared)
+    problem = EstimatorProblem(estimator, rows.X, values, objectives, driven, _signs(driven.layout), *fits)
     problem.check()
     return problem
 

@@ -10,11 +10,12 @@ from typing import Any
 
 from ..exceptions import InputError
 from ..explorer import Details
-from ..frontier.models import LinearModels, task_content, task_of
+from ..frontier.models import FOLDER, LinearModels, Stored, task_content, task_of
+from ..frontier.rule_models import FOREIGN, RuleModels
 from ..frontier.store import load_frontier
 from ..storage.documents import read_json
 from ..storage.folders import write_file, write_folder
-from ..storage.foreign import read_estimator, write_estimator
+from ..storage.foreign import SUFFIX, read_estimator, write_estimator
 from ..storage.packages import check_checksums, checksum_of, parts_of, read_package, write_package
 from ..storage.places import MANIFEST, SEALED, read_folder
 from ..tables.encoder import TableEncoder
@@ -62,12 +63,17 @@ def fill_model(
     content: dict[str, Any] = {"task": task_content(model.task), "about": dict(model.about), "encoder": encoding}
     content["cutoff"] = model.cutoff
     stored = {f"encoder.{name}": values for name, values in arrays.items()}
+    files: tuple[str, ...] = ()
     if model.points is None:
+        files = (ESTIMATOR,)
         write_estimator(folder / ESTIMATOR, model.estimator)
+    elif isinstance(model.points, RuleModels):
+        kept = model.points.write(folder)
+        stored |= {f"rule.{name}": values for name, values in kept.arrays.items()}
+        content["rule"], files = kept.content, kept.files
     else:
         stored |= {"coef": model.points.coef, "intercept": model.points.intercept}
         content["linear"] = {name: getattr(model.points, name) for name in LINEAR}
-    files = (ESTIMATOR,) if model.points is None else ()
     write_package(folder, NAME, KIND, content, stored, SCHEMA, files)
     if model.facts is not None:
         write_file(folder / CARD, as_text(model.facts))
@@ -104,6 +110,11 @@ def read_model(folder: Path, trusted: tuple[str, ...] = ()) -> TableModel:
             manifest=read_record(folder / MANIFEST, MANIFEST_FORMAT),
             cutoff=None if content["cutoff"] is None else check_number(content["cutoff"], "cutoff"),
         )
+        if "rule" in content:
+            found = {name.removeprefix("rule."): values for name, values in arrays.items() if name.startswith("rule.")}
+            # a guess in a file of its own is listed with the checksums, and read by its place
+            files = tuple(f"{FOLDER}/{place}{SUFFIX}" for place in range(content["rule"]["guesses"].count(FOREIGN)))
+            return replace(model, points=RuleModels.read(Stored(content["rule"], found, files), folder, trusted))
         if "linear" not in content:
             return replace(model, estimator=read_estimator(folder / ESTIMATOR, trusted))
         names = encoder.feature_names

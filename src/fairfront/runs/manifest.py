@@ -83,11 +83,11 @@ def _used_where(settings: Settings) -> dict[str, str]:
     weighted = {"training weights": f"yes (rows are reweighted by {by} and label)"}
     guessed = {"training weights": "no", "inside the model": "yes (it guesses the group from the features)"}
     one = "no (values are predicted, there is none)" if settings.regression else "no (one cut-off for all groups)"
-    if settings.posteriors:
+    if settings.units == "rates":
         one = "not by group; the cut-off on the label's probability moves with the guess"
     return {
         "features": "yes, as requested (predictions need it)" if settings.use_sensitive else "no",
-        **(guessed if settings.posteriors else weighted),
+        **(guessed if settings.units == "rates" else weighted),
         "threshold": one,
         "evaluation": "yes, as probabilities" if columns else "yes",
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from ..exceptions import InputError, progress_bar, spelled
 from ..frontier.candidates import scores_of
 from ..frontier.estimator_models import at_cutoff
 from ..frontier.models import LinearModels, for_favourable
+from ..frontier.rule_models import RuleModels
 from ..measures.cutoffs import Operating, OperatingPoint
 from ..objectives import Array, Task, is_likelihood
 from ..storage.documents import CsvWriter, column_names
@@ -41,8 +42,8 @@ class TableModel(TableEstimator):
     ----------
     encoder : TableEncoder
         From columns of a table to numbers.
-    points : LinearModels of one model, or None
-        Coefficients; None where ``estimator`` is a learner of another kind.
+    points : LinearModels or RuleModels of one model, or None
+        Coefficients, or the rule and its posteriors; None where ``estimator`` is a learner of another kind.
     task : Task, with classes and the favourable label
     about : mapping
         What it is: id, notion, where the sensitive attribute was used; no rows and no counts.
@@ -55,7 +56,7 @@ class TableModel(TableEstimator):
     """
 
     encoder: TableEncoder
-    points: LinearModels | None
+    points: LinearModels | RuleModels | None
     task: Task
     about: Mapping[str, Any]
     estimator: Any = None
@@ -107,12 +108,14 @@ class TableModel(TableEstimator):
         ----------
         data : data frame or path of a file
         """
+        if isinstance(self.points, RuleModels):  # of the label, which the rule does not decide by alone
+            return np.concatenate([self.points.probabilities(X) for X in self._encoded(data)])
         if not self.gives_probabilities:
             raise InputError("this model gives scores and no probabilities, expected the logistic loss; use predict.")
         return self._probabilities(self._scores_of(data))
 
     def _outputs(self, table: Table) -> dict[str, NDArray[Any]]:
-        scores = self._scores(table)
+        scores = self._scores(self.encoder.transform(table))
         found: dict[str, NDArray[Any]] = {"prediction": self._labels(scores)}
         if self.task.kind == "regression":
             return found
@@ -122,15 +125,16 @@ class TableModel(TableEstimator):
         labels = [self.task.classes[1]] if self.task.kind == "binary" else self.task.classes
         return found | dict(zip(column_names("score_", labels), scores, strict=True))
 
-    def _scores_of(self, data: Any) -> Array:
+    def _encoded(self, data: Any) -> Iterator[Array]:
         source = open_source(data, **opening_of(self.manifest))
         self.encoder.check(source.names)
-        parts = [self._scores(coerce(chunk, self.encoder)) for chunk in source.chunks(self.columns)]
-        return np.concatenate(parts, axis=1)
+        return (self.encoder.transform(coerce(chunk, self.encoder)) for chunk in source.chunks(self.columns))
 
-    def _scores(self, table: Table) -> Array:
-        """(K, n), of two classes the second's: log-odds of linear models, else what estimators give."""
-        X = self.encoder.transform(table)
+    def _scores_of(self, data: Any) -> Array:
+        return np.concatenate([self._scores(X) for X in self._encoded(data)], axis=1)
+
+    def _scores(self, X: Array) -> Array:
+        """(K, n), of two classes the second's: log-odds of linear models, else what rules or estimators give."""
         if self.points is None:
             return scores_of(self.estimator, X, self.task, "estimator")[0]
         return np.asarray(self.points.scores(X)[0])

@@ -13,14 +13,15 @@ import numpy as np
 from ..exceptions import FairfrontError, GroupWarning, InputError, ProxyWarning, spelling
 from ..explorer import describe_points
 from ..frontier import Frontier
-from ..frontier.estimator_models import PosteriorModels
 from ..frontier.held_out import HELD_OUT
 from ..frontier.judgement import published_frontier
 from ..frontier.models import LinearModels
+from ..frontier.rate_frontier import Rates
+from ..frontier.rule_models import RuleModels
 from ..measures.disclosure import LIMIT
 from ..objectives import GroupProbabilities, Groups, warn_of_names
 from ..objectives.groups import rounded
-from ..solvers import Posteriors, Weighting
+from ..solvers import Weighting
 from ..storage.checkpoints import check_checkpoint
 from ..storage.folders import make_folder, turn, write_folder
 from ..tables import open_source
@@ -126,6 +127,8 @@ def judged(run: Run, ready: Prepared, progress: Any, small: int = LIMIT) -> Run:
         return _judged_held_out(run, ready, progress, small)
     held, rule = ready.part("validation"), ready.settings.operating
     asked: dict[str, Any] = {"cutoff": rule.cutoff, "approval_rate": rule.approval_rate, "costs": rule.costs}
+    if ready.settings.units == "rates":  # the operating point is inside the rules
+        asked = {}
     front = run.frontier.evaluate(held.X, held.y, **held.people, **asked, person=held.person)
     held = held.seen()  # rows of a file larger than memory, or a sample of them
     details = describe_points(front, held.X, held.y, small=small, **held.people)
@@ -263,14 +266,29 @@ def _traced(ready: Prepared, **kept: Any) -> Frontier:
     }
     asked = {} if rule.asked is None else {rule.asked: getattr(rule, rule.asked)}
     with spelling(WORDS):
+        if settings.units == "rates":
+            return _without_counts(_ruled(ready, known))
         if settings.model == "boosting":
-            known["solver"] = (Posteriors if settings.posteriors else Weighting)(max_fits=settings.max_fits)
+            known["solver"] = Weighting(max_fits=settings.max_fits)
             known["held_out"] = None if ready.sizes["validation"] else asked or True
             return _without_counts(trace(train.X, train.y, estimator=_boosted_trees(settings), **known))
         held: Any = None if rule.asked is None else False  # cut-offs are placed on validation
         known["held_out"] = held if ready.sizes["validation"] else asked or True
         front = trace(train.X, train.y, ridge=settings.ridge, n_points=settings.n_points, **known)
     assert isinstance(front.models, LinearModels)
+    return replace(front, models=replace(front.models, feature_names=ready.encoder.feature_names))
+
+
+def _ruled(ready: Prepared, known: dict[str, Any]) -> Frontier:
+    """Trace in rates; the operating point is inside the rules, and training rows are judged by those left out."""
+    settings, train = ready.settings, ready.part("train")
+    trees = _boosted_trees(settings)
+    learner = {"linear": None, "boosting": trees, "stacked": [None, trees]}[settings.model]
+    asked = settings.operating
+    known |= {"units": Rates(asked.cutoff, asked.approval_rate, asked.costs), "held_out": True}
+    known |= {"ridge": settings.ridge, "n_points": settings.n_points}
+    front = trace(train.X, train.y, estimator=learner, **known)
+    assert isinstance(front.models, RuleModels)
     return replace(front, models=replace(front.models, feature_names=ready.encoder.feature_names))
 
 
@@ -283,7 +301,7 @@ def _stability(front: Frontier, ready: Prepared, progress: Any) -> dict[str, Any
         return {"why_not": "the data are larger than memory, and refits would read all training rows many times"}
     if n is None and train.X.shape[0] * train.X.shape[1] > AFFORDABLE:
         return {"why_not": "the data are large, so refits are made only when asked for (--stability 20)"}
-    if ready.settings.model != "linear":
+    if not isinstance(front.models, LinearModels):
         return {"why_not": "refits are made for linear models only"}
     try:
         found = front.stability(train.X, train.y, **train.people, n=n or REFITS, random_state=seed, progress=progress)
@@ -310,8 +328,8 @@ def _without_counts(front: Frontier) -> Frontier:
     Predictions do not read them.
     """
     points: Any = front.models
-    if isinstance(points, PosteriorModels):
-        models = [guess.model for guess in points.posteriors.guesses if guess.model is not None]
+    if isinstance(points, RuleModels):
+        models = [guess.model for guess in points.guesses if hasattr(guess.model, "_predictors")]
     else:
         models = [points.build(place) for place in range(len(points))]
     for trees in (trees for model in models for trees in model._predictors):

@@ -13,6 +13,7 @@ from ..explorer import Details, frontier_fragment, write_explorer
 from ..frontier import Frontier
 from ..frontier.judgement import operating_words
 from ..frontier.models import LinearModels
+from ..frontier.rule_models import RuleModels
 from ..frontier.store import KIND as FRONTIER_KIND
 from ..frontier.store import write_frontier
 from ..measures.disclosure import LIMIT
@@ -292,9 +293,9 @@ def model_of(run: Run, id: int, decision: Decision | None) -> TableModel:
     cutoff = None if (point := front.operating()) is None else float(point.cutoffs[place])
     if cutoff is not None:
         about["operating_point"] += f" The cut-off of this model is {cutoff:.4g}."
-    linear = isinstance(front.models, LinearModels)
-    known: dict[str, Any] = {"cutoff": cutoff, "estimator": None if linear else front.models.build(place)}
+    ours = isinstance(front.models, (LinearModels, RuleModels))
+    known: dict[str, Any] = {"cutoff": cutoff, "estimator": None if ours else front.models.build(place)}
     if decision is not None:
         known |= {"facts": card_of(run, decision), "decision": decision.to_json(), "manifest": run.manifest}
-    points: Any = front.models.take([place]) if linear else None
+    points: Any = front.models.take([place]) if ours else None
     return TableModel(run.encoder, points, front.facts.task, about, **known)

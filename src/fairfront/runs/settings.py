@@ -32,7 +32,8 @@ from ..validation import (
 )
 from .rows import Attributes, parse_attributes
 
-Model = Literal["linear", "boosting"]
+Model = Literal["linear", "boosting", "stacked"]
+UnitsName = Literal["losses", "rates"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,11 +65,11 @@ class Settings(Record):
         to files.
     use_sensitive : bool
         Whether group columns are features too; predictions then need them.
-    posteriors : bool
-        Boosted trees: whether weightings are read from probabilities of labels and groups, learnt once.
+    units : str
+        ``"losses"``, or ``"rates"``: rules on posteriors of labels and groups, whose models guess the group.
     cutoff, approval_rate : float or None
         The operating point, one of them or ``costs`` (of a false positive and a false negative) at most: cut-offs are
-        placed on validation and applied unchanged on test; None decides at 0.5.
+        placed on validation and applied unchanged on test; None decides at 0.5. In rates it is inside the rules.
     person : str or None
         The column that says who a row is of, where people have several rows: these stay together in the split, unless
         it is by time, and are left out together for held-out figures. It is no feature.
@@ -105,7 +106,7 @@ class Settings(Record):
     person: str | None = None
     use_sensitive: bool = False
     stability: int | None = None
-    posteriors: bool = False
+    units: UnitsName = "losses"
     group_probabilities: tuple[str, ...] = ()
     cutoff: float | None = None
     approval_rate: float | None = None
@@ -130,7 +131,7 @@ class Settings(Record):
             )
 
     def _check_kinds(self) -> None:
-        for name in ("cross", "use_sensitive", "posteriors"):
+        for name in ("cross", "use_sensitive"):
             check_flag(getattr(self, name), name)
         columns = {"target": self.target, "weight": self.weight, "person": self.person}
         for name, given in columns.items():
@@ -165,11 +166,20 @@ class Settings(Record):
                 "not written to files."
             )
         check_choice(self.model, "model", get_args(Model))
-        if self.posteriors and (self.model != "boosting" or self.regression):
-            found = "a regression" if self.regression else f"the model {self.model!r}"
-            raise InputError(f"posteriors are for boosted trees and classes, found {found}; leave them out.")
-        linear = self.model == "linear"
-        idle, other = (("max_fits",), "boosting") if linear else (("n_points", "ridge", "surrogate"), "linear")
+        check_choice(self.units, "units", get_args(UnitsName))
+        rates, linear = self.units == "rates", self.model == "linear"
+        if rates and self.regression:
+            raise InputError(f"{spelled('units')} rates are of decisions, found a regression; leave it out.")
+        if rates and self.surrogate != "loss":
+            raise InputError(
+                f"{spelled('surrogate')} is for units of losses, found {spelled('units')} rates; leave one of them out."
+            )
+        if self.model == "stacked" and not rates:
+            raise InputError(
+                f"the model 'stacked' is for {spelled('units')} rates, found losses; choose another model."
+            )
+        unread = ("max_fits", "ridge") if rates else ("n_points", "ridge", "surrogate")
+        idle, other = (("max_fits",), "boosting") if linear else (unread, "linear")
         for each in fields(self):
             if each.name in idle and getattr(self, each.name) != each.default:
                 raise InputError(
@@ -182,8 +192,8 @@ class Settings(Record):
         words = spelled("groups"), spelled("group_probabilities")
         if bool(self.groups) == bool(self.group_probabilities):
             raise InputError(f"{' and '.join(words)}: expected columns of exactly one of them, such as 'sex'.")
-        for name in ("cross", "use_sensitive", "posteriors"):
-            if self.group_probabilities and getattr(self, name):
+        for name, idle in (("cross", False), ("use_sensitive", False), ("units", "losses")):
+            if self.group_probabilities and getattr(self, name) != idle:
                 raise InputError(f"{spelled(name)} needs the group of every row, found {words[1]}; leave it out.")
         if self.target in self.compared:
             raise InputError(f"{self.target!r} is the target and a group column, expected two different columns.")

@@ -12,7 +12,6 @@ from .pb_pdo import PBPDO as PBPDO
 from .pb_pdo import PaperPBPDO as PaperPBPDO
 from .pdo import PDO as PDO
 from .pdo import PaperPDO as PaperPDO
-from .search import Posteriors as Posteriors
 from .search import Weighting as Weighting
 from .sqp import Knot as Knot
 

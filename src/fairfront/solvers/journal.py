@@ -256,3 +256,8 @@ def of_few(problem: Any) -> bool:
     cells = layout.cells
     counts = np.diff(cells.offsets) if cells.shares is None else cells.shares.sum(axis=1)
     return bool(counts.min() < FEWEST)
+
+
+def journal_of(checkpoint: Any, resume: bool, owner: Callable[[], Fingerprint]) -> Journal:
+    """Open the file that takes note of a run, or a journal that keeps nothing where none was asked for."""
+    return Journal() if checkpoint is None and resume is False else open_journal(checkpoint, resume, owner)

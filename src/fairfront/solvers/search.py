@@ -102,27 +102,12 @@ class Weighting(Solver):
         return estimator_problem(X, y, **{name: getattr(self, name) for name in names}, **known)
 
 
-@dataclass(frozen=True)
-class Posteriors(Weighting):
-    """The same search among weightings of posteriors: a learner is fitted to labels and groups, once.
-
-    A whole frontier for about eight fits, with models that guess the group (docs/any-estimator.md).
-    """
-
-    name: ClassVar[str] = "posteriors"
-
-    def problem(self, X: Any, y: Any, **known: Any) -> EstimatorProblem:
-        return super().problem(X, y, posteriors=True, **known)
-
-
 def as_search(solver: Any, usual: Weighting) -> Weighting:
     """Return the search in an estimator's weights that ``solver`` asks for; "newton" is what nobody asked for."""
     if isinstance(solver, Weighting):
         return solver
-    if isinstance(solver, str) and solver == Posteriors.name:
-        return Posteriors(max_fits=usual.max_fits)
     if not isinstance(solver, str) or solver != "newton":
-        raise refuse("solver", solver, "none, 'posteriors' or a Weighting with an estimator")
+        raise refuse("solver", solver, "none or a Weighting with an estimator")
     return usual
 
 
