@@ -11,5 +11,14 @@ NOTIONS = (
     "demographic_parity",
     "group_loss",
     "score_covariance",
+    "predictive_parity",
+    "negative_predictive_parity",
+    "false_discovery_parity",
+    "false_omission_parity",
+    "treatment_equality",
+    "f_score_parity",
+    "balanced_accuracy_parity",
+    "selection_ratio",
+    "tpr_ratio",
 )
 LOSSES = ("logistic", "hinge", "smoothed_hinge", "squared_hinge", "softmax", "squared")

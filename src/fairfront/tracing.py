@@ -13,7 +13,7 @@ from .frontier import Frontier, assemble
 from .frontier.estimator_frontier import trace_estimator
 from .frontier.held_out import HeldOut, readings_judge
 from .objectives import Array, Gap, Groups, Loss, Notion, warn_of_proxies
-from .objectives.notions import Surrogate
+from .objectives.comparisons import Surrogate
 from .problems import FirstOrder, FunctionProblem, LinearProblem, blas_threads, linear_problem
 from .problems.point import check_finite, decomposable
 from .records import Record

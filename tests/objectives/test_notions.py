@@ -9,7 +9,7 @@ import pytest
 
 from fairfront.exceptions import InputError
 from fairfront.objectives import GAPS, NOTIONS, Comparison, Notion, Quantity, Task
-from fairfront.objectives.notions import ALL
+from fairfront.objectives.comparisons import ALL
 from tests.support.cases import TASKS, assemble, draw
 
 SUPPORTED = [(name, kind) for name in NOTIONS for kind in NOTIONS[name].kinds]
