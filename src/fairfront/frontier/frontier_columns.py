@@ -17,7 +17,7 @@ from ..measures.cutoffs import Operating, OperatingPoint
 from ..measures.disclosure import NOTABLE
 from ..objectives import Array, proxy_sentences
 from ..validation import BACKENDS, check_choice, check_confidence, check_count, check_text, counted, is_dask, shown
-from .judgement import asked_of, held_rows
+from .judgement import asked_of, held_rows, with_notions
 from .models import Models
 from .points import Facts, PointColumns, Points
 from .selection import Rule
@@ -184,7 +184,7 @@ class FrontierColumns(PointColumns):
             record = evaluate_parts(self.models, self.facts, rows, name, asked)
         else:
             record = held_rows(self, *rows).judge_models(self.models, name, asked)
-        return replace(self, evaluations={**self.evaluations, name: record})
+        return replace(self, evaluations={**self.evaluations, name: with_notions(record, self.facts)})
 
     def pool(self, *names: str, name: str = "pooled") -> Self:
         """Return this frontier with the rows of several evaluations judged as one, each row by its weight.

@@ -34,7 +34,7 @@ from ..solvers.leave_one_out import LeaveOneOut
 from ..solvers.refits import FOLDS, dealt, fold_scores
 from ..validation import check_text, counted, is_dask
 from ..validation.inputs import check_labels, check_weights, shape_of, weighted_rows
-from .judgement import HeldRows, encode_labels, is_test, resolve_attributes
+from .judgement import HeldRows, encode_labels, is_test, resolve_attributes, with_notions
 
 if TYPE_CHECKING:
     from .frontier import Frontier
@@ -187,7 +187,7 @@ def _judged(
     if held is not None:
         attributes, some = tuple(each.take(held) for each in rows.attributes), rows.weight
         rows = HeldRows(rows.X[held], rows.labels[held], attributes, None if some is None else some[held])
-    record = replace(rows.judge(task, HELD_OUT, scores), made=made)
+    record = with_notions(replace(rows.judge(task, HELD_OUT, scores), made=made), front.facts)
     return replace(front, evaluations={**front.evaluations, HELD_OUT: record})
 
 
@@ -216,7 +216,7 @@ def pool_evaluations(front: FrontierColumns, names: tuple[str, ...], name: str) 
                 f"evaluations {first.name!r} and {other.name!r} decide at different cut-offs ({first.rule}; "
                 f"{other.rule}), expected the same ones; evaluate without cutoff=, approval_rate= and costs=."
             )
-    return _pooled(records, front.facts.task, name)
+    return with_notions(_pooled(records, front.facts.task, name), front.facts)
 
 
 def _alike(one: Array | None, two: Array | None) -> bool:

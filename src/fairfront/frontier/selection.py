@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..exceptions import FairfrontWarning, InputError, spelled
 from ..measures.claims import trivial, worst_pair
 from ..measures.disclosure import NOTABLE
-from ..measures.figures import Column, larger_is_better
+from ..measures.figures import MORE, Column, larger_is_better
 from ..measures.intervals import bonferroni, worst_gap_floor
 from ..objectives import Array
 from ..validation import (
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .frontier import Frontier
     from .frontier_columns import FrontierColumns
 
-GAPS = ("tpr_gap", "fpr_gap", "selection_gap", "error_gap", "recall_gap")
+GAPS = tuple(f"{rate}_gap" for rate in ("tpr", "fpr", "selection", "error", "recall", "precision", *MORE))
 """Gaps of shares, which have intervals."""
 Places = NDArray[np.intp]
 NEITHER = frozenset({"approval_rate"})

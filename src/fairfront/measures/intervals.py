@@ -127,10 +127,9 @@ def worst_gap_upper(
 
         max over pairs of max(|low|, |high|), each pair at confidence 1 - (1 - confidence) / pairs
 
-    Bonferroni's correction makes it hold for all pairs (and classes) of one model together; it does not
-    correct for choosing among N models. Groups without the rate are left out, as by `worst_gap`; NaN when
-    fewer than two have it. ``sizes`` are `effective_sizes`, to be given with unequal sample weights; ``span`` is what
-    exact rates can be where counts are rounded, over all of which the end is the largest.
+    Bonferroni's correction makes it hold for all pairs (and classes) of one model together; it does not correct for
+    choosing among N models. Groups without the rate are left out, as by `worst_gap`; NaN when fewer than two have it.
+    ``sizes`` are `effective_sizes`, for unequal weights; ``span`` is what exact rates can be where counts are rounded.
     """
     low, high = _all_pairs(rates, name, confidence, sizes, span)
     return np.asarray(np.fmax.reduce(np.maximum(np.abs(low), np.abs(high)), axis=1, initial=np.nan))
@@ -154,7 +153,7 @@ def worst_gap_floor(
     An interval of this width reaches at least so far from 0, wherever it lies: no upper end is below it, and that of an
     observed gap of 0 is about as large. It shrinks with more rows, and with rates near 0 or 1.
     """
-    low, high = _all_pairs(rates, name, confidence, sizes, None)
+    low, high = _all_pairs(rates, name, confidence, sizes, None if name in (*DENOMINATORS, "recall") else span)
     return np.asarray(np.fmax.reduce((high - low) / 2.0, axis=1, initial=np.nan))
 
 
@@ -178,10 +177,10 @@ def _all_pairs(
 
 def gap_interval(span: RateRange, one: NDArray[np.intp], other: NDArray[np.intp], confidence: float) -> Interval:
     """Return Newcombe's interval of rates of some groups less those of others, the extremes over their ranges."""
-    size = span.least
+    size = np.broadcast_to(span.least, span.low.shape)
     low, high = np.nan_to_num(span.low) * size, np.nan_to_num(span.high) * size
-    down = newcombe(low[:, one], size[one], high[:, other], size[other], confidence)[0]
-    up = newcombe(high[:, one], size[one], low[:, other], size[other], confidence)[1]
+    down = newcombe(low[:, one], size[:, one], high[:, other], size[:, other], confidence)[0]
+    up = newcombe(high[:, one], size[:, one], low[:, other], size[:, other], confidence)[1]
     unknown = np.isnan(span.low[:, one] - span.low[:, other])
     return np.where(unknown, np.nan, down), np.where(unknown, np.nan, up)
 
@@ -217,8 +216,7 @@ def ratio_interval(span: RateRange, confidence: float = 0.95, *, together: bool 
     """Return the least ends of the lower rate over the higher of all pairs, from rates (N, c): (N,) each.
 
     They are Katz's of the ratio of two rates, folded at 1, and hold for all pairs ``together``, or for each on its own.
-    Groups without a rate (NaN) are left out; NaN where no group has a favourable decision or fewer than two have a
-    rate.
+    Groups without a rate (NaN) are left out; NaN where fewer than two have one, or none a favourable decision.
     """
     one, other = np.triu_indices(span.low.shape[1], 1)
     known = ~np.isnan(span.low[:, one] + span.low[:, other])
@@ -232,10 +230,14 @@ def ratio_interval(span: RateRange, confidence: float = 0.95, *, together: bool 
 
 
 def selection_ratio_lower(
-    rates: GroupRates, confidence: float = 0.95, sizes: Sizes | None = None, span: RateRange | None = None
+    rates: GroupRates,
+    confidence: float = 0.95,
+    sizes: Sizes | None = None,
+    span: RateRange | None = None,
+    name: str = "selection",
 ) -> Array:
-    """Return the least lower end of all pairs, each on its own: what may be claimed of the selection ratio, (N,)."""
-    span = span or span_of(rates.selection, rows_behind(rates, "selection", sizes))
+    """Return the least lower end of all pairs, each on its own: what may be claimed of a ratio of rates, (N,)."""
+    span = span or span_of(rates.rate(name), rows_behind(rates, name, sizes))
     return ratio_interval(span, confidence, together=False)[0]
 
 

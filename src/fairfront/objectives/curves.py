@@ -70,7 +70,7 @@ class Mix(Curve):
 
 @dataclass(frozen=True)
 class Quotient(Curve):
-    """(top . m) / (bottom . m), a share such as the precision: true positives over all positives that were predicted."""
+    """(top . m) / (bottom . m), a share such as the precision: right favourable decisions over all of them."""
 
     top: tuple[float, ...]
     bottom: tuple[float, ...]

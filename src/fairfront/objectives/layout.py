@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
 from .cells import Atoms, Cells, Ints, find_atoms, merged
+from .comparisons import Comparison, Notion, Part
 from .curves import Curve, Figures
 from .gaps import Algebra, Gap
 from .groups import Attribute, counts_in_words
 from .losses import Array, Task
-from .comparisons import Comparison, Notion, Part
 from .surrogates import Quantity
 
 if TYPE_CHECKING:

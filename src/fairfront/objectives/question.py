@@ -14,11 +14,11 @@ from ..exceptions import FairfrontWarning, InputError
 from ..records import Record
 from ..validation import check_choice, check_favourable, check_flag, check_positive
 from ..validation.inputs import LARGEST, SMALLEST, find_classes
+from .comparisons import Notion, Surrogate, compared_rows
 from .gaps import GAPS, Algebra, Gap, SquaredGap
 from .groups import Attribute, Groups, check_groups
 from .layout import Layout, build
 from .losses import LOSSES, Array, Logistic, Loss, Measure, Softmax, Task
-from .comparisons import Notion, Surrogate, compared_rows
 from .notions import NOTIONS
 from .proxies import proxy_sentences
 from .surrogates import BinaryRate, ClassRate, Quantity, Relabelled, Score

@@ -55,7 +55,7 @@ class PredictiveParity(OfDecisions):
         "binary": "precisions: among people predicted {good!r}, the share labelled so"
     }
     caveat = "It does not compare people who are not predicted {good}, nor how many of a group are."
-    shares = ("hit", "alarm")
+    shares: ClassVar[tuple[Share, ...]] = ("hit", "alarm")
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class NegativePredictiveParity(OfDecisions):
         "binary": "negative predictive values: among people not predicted {good!r}, the share not labelled so"
     }
     caveat = "It does not compare people who are predicted {good}, nor how many of a group are."
-    shares = ("rest", "miss")
+    shares: ClassVar[tuple[Share, ...]] = ("rest", "miss")
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,9 @@ class FScoreParity(OfDecisions):
     name = "f_score_parity"
     rates = ("f_score",)
     words: ClassVar[Mapping[str, str]] = {"binary": "F1 scores for {good!r}: the harmonic mean of precision and TPR"}
-    caveat = "It does not count people rightly predicted another label than {good}; groups with more {good} score higher."
+    caveat = (
+        "It does not count people rightly predicted another label than {good}; groups with more {good} score higher."
+    )
     shares = ("hit", "alarm", "miss")
     curve = Quotient((2.0, 0.0, 0.0), (2.0, 1.0, 1.0))
 

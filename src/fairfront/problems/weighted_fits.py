@@ -218,8 +218,8 @@ def estimator_problem(
         raise InputError("criterion 'rate_gap' compares decisions, found a regressor; use criterion='loss_gap'.")
     if any(notion.no_losses for notion in Question.of(**known).notions):
         raise InputError(
-            f"notion {known.get('notion')!r} is made of shares of decisions, expected one of losses, which weights of rows "
-            "stand for; use notion='equalized_odds', or leave estimator out for linear models."
+            f"notion {known.get('notion')!r} is made of shares of decisions, expected one of losses, which weights of "
+            "rows stand for; use notion='equalized_odds', or leave estimator out for linear models."
         )
     question = Question.of(**known, loss=measured, ridge=0.0, task="regression" if regression else "classification")
     objectives = driven = Objectives.of(question, labels, sensitive_features, weight)

@@ -76,8 +76,8 @@ def with_guards(problem: LinearProblem, rows: Algebra, plain: Array, allowed: fl
         )
     if rows.psi is not None:
         raise InputError(
-            f"no_group_worse needs averages of groups, found {', '.join(rows.notions)}, which compares functions of them; "
-            "use notion='equalized_odds'."
+            f"no_group_worse needs averages of groups, found {', '.join(rows.notions)}, which compares functions of "
+            "them; use notion='equalized_odds'."
         )
     assert rows.means is not None
     high = np.array([a.quantity.kind == "rate" and a.quantity.label is not None for a in averages])

@@ -232,8 +232,8 @@ def objectives_of(*labels: Objectives) -> TorchObjectives:
         first += known.layout.k - 1
     if several and any(label.algebra.psi is not None for label in labels):
         raise InputError(
-            f"y has several columns, expected one for {', '.join(labels[0].algebra.notions)}, which compares functions of "
-            "averages; use notion='equalized_odds', or one column."
+            f"y has several columns, expected one for {', '.join(labels[0].algebra.notions)}, which compares functions "
+            "of averages; use notion='equalized_odds', or one column."
         )
     algebra = _stacked([label.algebra for label in labels]) if several else labels[0].algebra
     return TorchObjectives(algebra, tuple(blocks), cells.n, blocks[-1].columns.stop, labels)
