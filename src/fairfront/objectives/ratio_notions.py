@@ -36,7 +36,7 @@ class SelectionRatio(Notion):
     kinds = ("binary",)
     two_sided = False
     at_least: float = 0.8
-    floor: float = field(init=False, default=0.0)
+    floor: float = field(init=False, repr=False, default=0.0)
 
     def __post_init__(self) -> None:
         given = self.at_least
