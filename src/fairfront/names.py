@@ -20,5 +20,12 @@ NOTIONS = (
     "balanced_accuracy_parity",
     "selection_ratio",
     "tpr_ratio",
+    "mean_score_parity",
+    "positive_class_balance",
+    "negative_class_balance",
+    "standardised_mean_difference",
+    "calibration_in_the_large",
+    "auc_parity",
+    "cross_auc_parity",
 )
 LOSSES = ("logistic", "hinge", "smoothed_hinge", "squared_hinge", "softmax", "squared")

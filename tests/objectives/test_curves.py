@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fairfront.objectives import NOTIONS, GroupProbabilities, Notion, Task
-from fairfront.objectives.curves import Curve
+from fairfront.objectives.curves import Curve, NormalAuc, PairLoss
 from fairfront.problems import LinearProblem
 from tests.support.cases import TASKS, assemble, draw
 
@@ -172,3 +172,20 @@ def test_an_algebra_that_is_linear_is_its_own() -> None:
     assert algebra.at(L[0]) is algebra
     assert algebra.bend(L[0], np.ones(len(algebra.b))) is None
     assert replace(algebra).psi is None
+
+
+def test_the_quadratic_surrogate_is_a_mean_over_pairs() -> None:
+    rng = np.random.default_rng(0)
+    s, t = rng.normal(1.0, 1.5, 40), rng.normal(size=60)
+    m = np.array([[s.mean(), (s**2).mean(), t.mean(), (t**2).mean()]])
+    np.testing.assert_allclose(PairLoss().value(m)[0], ((1.0 - (s[:, None] - t)) ** 2).mean())
+    for curve in (PairLoss(), NormalAuc()):
+        bend = central(lambda at, curve=curve: curve.slope(at[None])[0], m[0])
+        np.testing.assert_allclose(curve.bend(m[0]), bend, atol=1e-7)
+        np.testing.assert_allclose(curve.slope(m)[0], central(lambda at, c=curve: c.value(at[None])[0], m[0]), atol=1e-8)
+    stretched = m * np.array([3.0, 9.0, 3.0, 9.0])
+    np.testing.assert_allclose(NormalAuc().value(stretched), NormalAuc().value(m))
+    many = [rng.normal(mean, spread, 4000) for mean, spread in ((1.0, 1.5), (0.0, 1.0))]
+    means = np.array([[f(each) for each in many for f in (np.mean, lambda v: np.mean(v**2))]])
+    exact = (many[0][:, None] > many[1]).mean()
+    np.testing.assert_allclose(NormalAuc().value(means)[0], exact, atol=5e-3)

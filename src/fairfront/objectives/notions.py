@@ -9,6 +9,7 @@ from typing import ClassVar
 from ..validation import Registry, check_number
 from .comparisons import ALL, CLASSES, Comparison, Notion, Surrogate
 from .losses import Task
+from .ranking_notions import AucParity, CrossAucParity
 from .rate_notions import (
     BalancedAccuracyParity,
     FalseDiscoveryParity,
@@ -19,6 +20,13 @@ from .rate_notions import (
     TreatmentEquality,
 )
 from .ratio_notions import SelectionRatio, TprRatio
+from .score_notions import (
+    CalibrationInTheLarge,
+    MeanScoreParity,
+    NegativeClassBalance,
+    PositiveClassBalance,
+    StandardisedMeanDifference,
+)
 from .surrogates import Quantity
 
 EACH_LABEL = "true positive rates of each label: among people with that label, the share predicted it"
@@ -192,6 +200,13 @@ NOTIONS: Registry[type[Notion]] = Registry(
     BalancedAccuracyParity,
     SelectionRatio,
     TprRatio,
+    MeanScoreParity,
+    PositiveClassBalance,
+    NegativeClassBalance,
+    StandardisedMeanDifference,
+    CalibrationInTheLarge,
+    AucParity,
+    CrossAucParity,
 )
 
 

@@ -21,7 +21,7 @@ from .layout import Layout, build
 from .losses import LOSSES, Array, Logistic, Loss, Measure, Softmax, Task
 from .notions import NOTIONS
 from .proxies import proxy_sentences
-from .surrogates import BinaryRate, ClassRate, Quantity, Relabelled, Score
+from .surrogates import Bias, BinaryRate, ClassRate, Quantity, Relabelled, Score, Square
 
 Notions = str | Notion | tuple[str | Notion, ...] | list[str | Notion]
 TaskName = Literal["classification", "regression"]
@@ -180,11 +180,13 @@ class Objectives:
 
 
 def measure(quantity: Quantity, loss: Loss, task: Task) -> Measure:
-    if quantity.kind == "score":
-        return Score()
+    if quantity.kind in ("score", "square"):
+        return Score() if quantity.kind == "score" else Square()
     if quantity.kind == "rate" and task.kind == "multiclass":
         return ClassRate(quantity.label)
     label = None if quantity.label is None else float(task.targets(quantity.label))
+    if quantity.kind == "bias" and label is not None:
+        return Bias(label)
     if quantity.kind == "rate":
         return BinaryRate(label)
     return loss if label is None else Relabelled(loss, label)
