@@ -12,7 +12,7 @@ from .frontier.estimator_frontier import trace_estimator
 from .frontier.held_out import HeldOut, readings_judge
 from .frontier.rate_frontier import Rates, as_rates, refuse_losses, trace_rates
 from .objectives import Gap, Groups, Loss, Notion, warn_of_proxies
-from .objectives.notions import Surrogate
+from .objectives.comparisons import Surrogate
 from .problems import LinearProblem, blas_threads, linear_problem
 from .problems.point import decomposable
 from .solvers import Solver, Weighting, as_solver

@@ -47,7 +47,9 @@ def test_cells_and_hessians_are_those_in_memory(name: str) -> None:
     np.testing.assert_allclose(*solved, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("name", ["equal opportunity", "classes", "regression", "weights", "missing groups, reference"])
+@pytest.mark.parametrize(
+    "name", ["equal opportunity", "classes", "regression", "weights", "missing groups, reference", "curves"]
+)
 def test_newton_traces_the_same_frontier(name: str) -> None:
     near, away = both(name, n=400)
     one, two = (trace_problem(problem, "newton", n_points=4, progress=False) for problem in (near, away))

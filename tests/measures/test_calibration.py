@@ -18,7 +18,7 @@ from sklearn.metrics import brier_score_loss
 
 from fairfront.exceptions import InputError
 from fairfront.measures.calibration import FLAT, calibration_table, fit_platt
-from fairfront.measures.rates import gaps, worst_gap
+from fairfront.measures.contrasts import gaps, worst_gap
 
 LEVELS = ("Green", "Purple", "Blue")
 

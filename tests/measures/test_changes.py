@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fairfront.measures.contrasts import gaps
 from fairfront.measures.moves import flips
-from fairfront.measures.rates import gaps
 from tests.support.rates import group_rates
 
 LEVELS = ("Green", "Purple", "Blue")

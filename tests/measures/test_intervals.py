@@ -12,6 +12,7 @@ from scipy.stats import binomtest, fisher_exact
 
 from fairfront.exceptions import InputError
 from fairfront.measures import GroupMeans, GroupRates, newcombe, wilson
+from fairfront.measures.contrasts import worst_gap
 from fairfront.measures.counts import count
 from fairfront.measures.intervals import (
     katz,
@@ -21,7 +22,7 @@ from fairfront.measures.intervals import (
     worst_gap_floor,
     worst_gap_upper,
 )
-from fairfront.measures.rates import Margins, effective_sizes, worst_gap
+from fairfront.measures.rates import Margins, effective_sizes
 from fairfront.measures.significance import smallest_detectable_gap, two_by_two
 from tests.support.rates import class_rates, group_rates
 

@@ -13,8 +13,9 @@ from sklearn.metrics import recall_score, roc_auc_score, zero_one_loss
 
 from fairfront.exceptions import InputError
 from fairfront.measures import auc, counts
+from fairfront.measures.contrasts import gaps, selection_ratio, worst_gap
 from fairfront.measures.counts import mean_sums
-from fairfront.measures.rates import gaps, rates_of, selection_ratio, worst_gap
+from fairfront.measures.rates import rates_of
 from tests.support.extras import optional
 from tests.support.rates import class_rates, group_rates
 

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 import fairfront as ff
 from fairfront.cli import app
+from fairfront.measures.contrasts import selection_ratio
 from fairfront.measures.intervals import katz, ratio_interval, selection_ratio_lower, span_of
-from fairfront.measures.rates import selection_ratio
 from tests.support.extras import optional
 from tests.support.rates import group_rates
 from tests.support.trial import census, write_csv

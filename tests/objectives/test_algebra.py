@@ -7,8 +7,8 @@ import pytest
 
 from fairfront.exceptions import InputError
 from fairfront.objectives import GAPS, Groups, Question
-from fairfront.objectives.cells import build
 from fairfront.objectives.gaps import Identity
+from fairfront.objectives.layout import build
 from fairfront.objectives.notions import DisparateMistreatment, EqualOpportunity, GroupLoss
 from tests.support.cases import TASKS, Case, assemble, case_of, central, draw
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from fairfront.exceptions import InputError
-from fairfront.objectives import GAPS, NOTIONS, Comparison, Notion, Quantity, Task
-from fairfront.objectives.notions import ALL
+from fairfront.objectives import GAPS, NOTIONS, Comparison, Notion, Quantity, Question, Task
+from fairfront.objectives.comparisons import ALL
 from tests.support.cases import TASKS, assemble, draw
 
 SUPPORTED = [(name, kind) for name in NOTIONS for kind in NOTIONS[name].kinds]
@@ -33,7 +33,7 @@ class TestEveryNotion:
     def test_comparisons_are_ones_the_task_can_answer(self, name: str, kind: str) -> None:
         notion, task = NOTIONS[name](), TASKS[kind]
         assert notion.name == name
-        assert "loss" in surrogates(notion, task)
+        assert surrogates(notion, task) == ["rate"] if notion.no_losses else "loss" in surrogates(notion, task)
         for surrogate in surrogates(notion, task):
             found = notion.comparisons(task, surrogate)
             assert found
@@ -41,7 +41,7 @@ class TestEveryNotion:
             for comparison in found:
                 assert comparison.labels is None or set(comparison.labels) <= set(task.label_codes)
                 assert comparison.quantity.label in {None, *task.label_codes}
-                assert comparison.quantity.kind in (("loss", "score") if surrogate == "loss" else ("rate",))
+                assert comparison.quantity.kind in (("loss", "score") if surrogate == "loss" else ("rate", "bias"))
 
     def test_sentence_is_one_sentence(self, name: str, kind: str) -> None:
         sentence = NOTIONS[name]().sentence(TASKS[kind])
@@ -60,6 +60,9 @@ class TestEveryNotion:
             given = {c: columns[c] for c in ("sex", "race", "region")}
             problem = assemble(X, y, given, kind, (notion,), surrogate=surrogate, gap=gap)
             algebra, quantities = problem.algebra, problem.layout.quantities
+            if algebra.psi is not None:  # tests/objectives/test_curves.py
+                np.testing.assert_array_equal(algebra.b, notion.floor)
+                continue
             pairs = notion.comparisons(TASKS[kind], surrogate)[0].contrast == "pairs"
             sums = np.stack([algebra.B[:, where[where >= 0]].sum(axis=1) for _, where in quantities])
             np.testing.assert_allclose(np.abs(sums).max(axis=0), 0.0 if pairs else 1.0, atol=1e-12)
@@ -80,6 +83,20 @@ def test_unsupported_tasks_are_refused(name: str, kind: str) -> None:
         NOTIONS[name]().check(TASKS[kind], "loss")
 
 
+def test_notions_of_decisions_say_which_surrogate_they_know() -> None:
+    with pytest.raises(InputError, match="'predictive_parity' is made of shares of decisions, found surrogate='loss'"):
+        NOTIONS["predictive_parity"]().check(TASKS["binary"], "loss")
+    both = Question.of(notion=("selection_ratio", "predictive_parity"), surrogate="loss")
+    assert both.surrogate == "rate"
+    assert Question.of(notion=("equal_opportunity", "predictive_parity"), surrogate="loss").surrogate == "loss"
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, -0.5, float("nan"), True, "0.8"])
+def test_a_ratio_lies_between_none_and_all(share: float) -> None:
+    with pytest.raises(InputError, match="at_least"):
+        NOTIONS["selection_ratio"](at_least=share)
+
+
 @pytest.mark.parametrize("name", [name for name in NOTIONS if "regression" in NOTIONS[name].kinds])
 def test_rates_of_regressions_are_refused(name: str) -> None:
     with pytest.raises(InputError, match=r"'rate'.*use surrogate='loss'"):
@@ -95,7 +112,9 @@ def test_group_loss_refuses_rates() -> None:
 def test_unknown_notion_names_the_nearest() -> None:
     with pytest.raises(InputError, match=r"unknown notion 'equal_oportunity', .*did you mean 'equal_opportunity'\?"):
         NOTIONS["equal_oportunity"]
-    with pytest.raises(InputError, match=r"unknown notion 'xyz', expected one of equal_opportunity, .*covariance\.$"):
+    with pytest.raises(
+        InputError, match=rf"unknown notion 'xyz', expected one of equal_opportunity, .*{[*NOTIONS][-1]}\.$"
+    ):
         NOTIONS["xyz"]
 
 

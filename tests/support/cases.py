@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fairfront.objectives import GAPS, LOSSES, NOTIONS, GroupProbabilities, Groups, Objectives, Question, Task
-from fairfront.objectives.cells import build
+from fairfront.objectives.layout import build
 from fairfront.problems import LinearProblem
 from fairfront.problems.pieces import Piece
 

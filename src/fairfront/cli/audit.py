@@ -61,6 +61,10 @@ def audit(
             help="Costs of a false positive and a false negative, such as 5,1; the cut-off of the lowest cost is used.",
         ),
     ] = None,
+    notion: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Fairness criterion whose figures are added; may be repeated."),
+    ] = None,
     control: Annotated[
         str | None, typer.Option(metavar="COLUMNS", help="Compare groups within the levels of these columns.")
     ] = None,
@@ -138,6 +142,7 @@ def audit(
             cutoff=cutoff,
             approval_rate=approval_rate,
             costs=None if prices is None else {"false_positive": prices[0], "false_negative": prices[1]},
+            notion=notion or (),
             control_features={name: table.texts(name) for name in within} or None,
             groups=objectives.Groups(reference=dict(compared.reference) or None, cross=cross, min_size=min_size),
             sample_weight=given[weight] if weight else None,

@@ -14,7 +14,8 @@ from rich.table import Table
 
 from ..measures import Audit
 from ..measures.disclosure import Cell, with_rounding
-from ..measures.figures import figure_of, reference_sentences
+from ..measures.figures import MORE, figure_of
+from ..measures.sentences import reference_sentences
 from ..runs.rows import Attributes
 from ..tables import Table as Rows
 from ..tables import infer, open_source
@@ -29,7 +30,7 @@ Named = Mapping[str, Iterable[str]]
 """Columns by the option that names them."""
 
 TESTS = {"p_value": "Fisher p", "deviations": "SDs", "detectable_gap": "detectable"}
-RIGHT = ("tpr", "fpr", "precision", "error", "auc", "slope")
+RIGHT = ("tpr", "fpr", "precision", *MORE, "error", "auc", "slope")
 LEGEND = (
     "rate: share with the favourable decision. ratio: rate divided by the reference group's, with its interval. Fisher "
     "p: p-value of Fisher's exact test of equal rates. SDs: difference of rates in standard deviations. detectable: "

@@ -15,8 +15,9 @@ from ..frontier.models import Models, Places
 from ..frontier.selection import GAPS, plain_place, walk
 from ..measures import ClassRates, Evaluation, GroupRates, PerGroup
 from ..measures.claims import decides_alike, no_better, rival_words
-from ..measures.figures import Column, larger_is_better
+from ..measures.figures import RATIO_OF, Column, larger_is_better
 from ..measures.intervals import bonferroni, normal_quantile, rows_behind
+from ..measures.notion_figures import more_of
 from ..measures.paired import rounded
 from ..measures.promises import together
 from ..measures.published import published
@@ -137,7 +138,8 @@ def _part(record: Evaluation, facts: Facts, small: int) -> dict[str, Any]:
 def _attribute(name: str, rates: PerGroup, record: Evaluation, task: Task) -> dict[str, Any]:
     """Recalls of single classes are rates ``recall:k``; ``spans`` are what exact rates can be, and the fewest rows."""
     sizes, ranges = record.sizes.get(name), record.ranges.get(name, {})
-    kept, c = [r for r in rates.names if r not in ("accuracy", "recall")], len(rates.levels)
+    more = [name for name in more_of(record) if name not in RATIO_OF]
+    kept, c = [r for r in (*rates.names, *more) if r not in ("accuracy", "recall")], len(rates.levels)
     found = {
         "name": name,
         "levels": list(rates.levels),
@@ -151,7 +153,8 @@ def _attribute(name: str, rates: PerGroup, record: Evaluation, task: Task) -> di
     }
     if not isinstance(rates, GroupRates):
         return found
-    found["behind"] = {r: rounded(rows_behind(rates, r, sizes), 3) for r in kept if r in DENOMINATORS}
+    own = {r: _span(ranges[r])["least"] for r in more}  # of every model
+    found["behind"] = own | {r: rounded(rows_behind(rates, r, sizes), 3) for r in kept if r in DENOMINATORS}
     known = [rows_behind(rates, "tpr", None), rows_behind(rates, "fpr", None)]
     if isinstance(rates, ClassRates):
         behind = rows_behind(rates, "recall", sizes)
@@ -178,7 +181,7 @@ def _span(known: RateRange, *classes: int) -> dict[str, Any]:
     return {
         "low": packed(of(known.low), "f4"),
         "high": packed(of(known.high), "f4"),
-        "least": rounded(of(known.least), 3),
+        "least": rounded(of(known.least).reshape(-1), 3),
     }
 
 

@@ -18,6 +18,7 @@ from ..exceptions import InputError, spelled, spelling
 from ..measures import Evaluation
 from ..measures.cutoffs import Operating, Side
 from ..measures.decisions import decide
+from ..measures.notion_figures import figures_of, with_figures
 from ..objectives import Array, Attribute, Groups, Task, check_groups, warn_of_proxies
 from ..objectives.question import TaskName, read_classes
 from ..validation import check_choice, check_names, check_text, counted, refuse
@@ -265,6 +266,7 @@ def judged_frontier(
     models: Models, held: HeldRows, record: Evaluation, notions: tuple[str, ...], **known: Any
 ) -> Frontier:
     """``known`` are further fields of the frontier's facts."""
+    record = with_figures(record, figures_of(notions, models.task), models.task.favourable)
     points = Points.of_record(record, models.task, notions)
     facts = Facts.of_record(record, models.task, notions, held.attributes, **known)
     return Frontier(models, points, facts, {record.name: record})

@@ -15,7 +15,7 @@ from ..measures.disclosure import NOTABLE
 from ..validation import BACKENDS, check_choice, check_text, is_dask
 from .choice import Choice, choice_of
 from .frontier_figures import FrontierFigures
-from .judgement import asked_of, held_rows
+from .judgement import asked_of, held_rows, with_notions
 from .selection import Rule
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class FrontierColumns(FrontierFigures):
             record = evaluate_parts(self.models, self.facts, rows, name, asked)
         else:
             record = held_rows(self, *rows, person).judge_models(self.models, name, asked)
-        return replace(self, evaluations={**self.evaluations, name: record})
+        return replace(self, evaluations={**self.evaluations, name: with_notions(record, self.facts)})
 
     def pool(self, *names: str, name: str = "pooled") -> Self:
         """Return this frontier with the rows of several evaluations judged as one, each row by its weight.

@@ -33,7 +33,8 @@ Ints = NDArray[np.intp]
 
 def by_threshold() -> list[str]:
     """Notions that compare rates of decisions which cut-offs move."""
-    return [name for name in NOTIONS if not NOTIONS[name].no_rates and set(NOTIONS[name].rates) <= set(RATES)]
+    plain = [name for name in NOTIONS if not (NOTIONS[name].no_rates or NOTIONS[name].no_losses)]
+    return [name for name in plain if set(NOTIONS[name].rates) <= set(RATES)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,7 +35,7 @@ from ..solvers.leave_one_out import LeaveOneOut
 from ..solvers.refits import FOLDS, dealt, fold_scores
 from ..validation import check_choice, check_text, counted, is_dask
 from ..validation.inputs import check_labels, check_weights, shape_of, weighted_rows
-from .judgement import HeldRows, encode_labels, is_test, resolve_attributes
+from .judgement import HeldRows, encode_labels, is_test, resolve_attributes, with_notions
 from .models import responses_of
 
 if TYPE_CHECKING:
@@ -92,6 +92,7 @@ class HeldOut:
         size, n = problem.K * problem.d, problem.rows.n
         dense = not far and isinstance(problem.piece.design, DenseDesign)
         closed = dense and problem.loss.smooth and size <= WEIGHTS and largest <= TOGETHER
+        closed = closed and problem.algebra.psi is None
         if asked is None and not (closed and isinstance(solver, Newton) and MOST * problem.K * n <= SCORES):
             return None
         if far:
@@ -223,7 +224,8 @@ def _judged(
     else:
         probable = front.models.probable
         record = rows.judge_at(task, HELD_OUT, scores, responses_of(scores[:, 0], task, probable), rule, probable)
-    return replace(front, evaluations={**front.evaluations, HELD_OUT: replace(record, made=made)})
+    record = with_notions(replace(record, made=made), front.facts)
+    return replace(front, evaluations={**front.evaluations, HELD_OUT: record})
 
 
 def operating_of(asked: Asked) -> Operating | None:
@@ -260,7 +262,7 @@ def pool_evaluations(front: FrontierFigures, names: tuple[str, ...], name: str) 
                 f"evaluations {first.name!r} and {other.name!r} decide at different cut-offs ({first.rule}; "
                 f"{other.rule}), expected the same ones; evaluate without cutoff=, approval_rate= and costs=."
             )
-    return _pooled(records, front.facts.task, name)
+    return with_notions(_pooled(records, front.facts.task, name), front.facts)
 
 
 def _alike(one: Array | None, two: Array | None) -> bool:

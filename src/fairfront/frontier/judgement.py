@@ -15,6 +15,7 @@ from ..exceptions import GroupWarning, InputError
 from ..measures import Evaluation, auc, evaluate_scores
 from ..measures.cutoffs import NONE_GIVEN, Operating, OperatingPoint, Side
 from ..measures.disclosure import LIMIT
+from ..measures.notion_figures import figures_of, with_figures
 from ..measures.published import published
 from ..objectives import Array, Attribute, Groups, Task, is_likelihood, take_groups, warn_of_proxies
 from ..problems.fit_rows import person_codes
@@ -144,6 +145,11 @@ class HeldRows:
         if asked is None:
             return self.judge(models.task, name, *models.judged(self.X, self.attributes))
         return self.judge_at(models.task, name, *models.responses(self.X), asked, models.probable)
+
+
+def with_notions(record: Evaluation, facts: Facts) -> Evaluation:
+    """Return an evaluation with the figures that a frontier's notions are about."""
+    return with_figures(record, figures_of(facts.notions, facts.task), facts.task.favourable)
 
 
 def check_comparable(first: Evaluation, second: Evaluation) -> None:

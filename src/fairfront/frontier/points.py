@@ -149,6 +149,12 @@ def multipliers_of(algebra: Algebra, pairs: Array) -> dict[str, Any]:
     return {"multipliers": pairs @ algebra.signs.T, "multiplier_names": algebra.mean_names}
 
 
+def unit_of(question: Question) -> str:
+    """Return the unit of gaps in training; that of notions with different ones has no name."""
+    found = {notion.unit or UNITS[question.surrogate] for notion in question.notions}
+    return found.pop() if len(found) == 1 else "gap"
+
+
 @dataclass(frozen=True, repr=False)
 class Facts(Record):
     """What a frontier was made from, in words and names; no rows, labels or counts of small groups.
@@ -201,7 +207,7 @@ class Facts(Record):
             gap=objectives.algebra.gap.name,
             ridge=question.ridge,
             solver=repr(solver),
-            unit=UNITS[question.surrogate],
+            unit=unit_of(question),
             missing=tuple(a.name for a in attributes if a.n_missing),
             favourable_was_given=objectives.favourable_was_given,
             question=question,

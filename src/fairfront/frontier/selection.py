@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
 from ..measures.claims import trivial, worst_pair
-from ..measures.figures import Column, larger_is_better
+from ..measures.figures import MORE, Column, larger_is_better
 from ..measures.intervals import worst_gap_floor
 from ..measures.promises import expected, has_ends, together
 from ..objectives import Array
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .frontier import Frontier
     from .frontier_figures import FrontierFigures
 
-GAPS = ("tpr_gap", "fpr_gap", "selection_gap", "error_gap", "recall_gap")
+GAPS = tuple(f"{rate}_gap" for rate in ("tpr", "fpr", "selection", "error", "recall", "precision", *MORE))
 """Gaps of shares, which have intervals."""
 Places = NDArray[np.intp]
 NEITHER = frozenset({"approval_rate"})

@@ -18,18 +18,11 @@ from ..validation import BACKENDS, check_choice, counted
 from .claims import Verdict, parse_requirement, verdict_of
 from .counts import Counts
 from .disclosure import LIMIT, ROUNDED, check_small, with_rounding
-from .figures import (
-    FIGURES_SHOWN,
-    Column,
-    figure_of,
-    found_sentences,
-    notion_sentences,
-    pooled_sentences,
-    reference_sentences,
-)
+from .figures import FIGURES_SHOWN, Column, figure_of
 from .group_table import GroupTable, published_strata, published_table, tabulate
 from .judged import Judged
 from .lines import ALL, REFERENCE, TOO_FEW, Lines, lines_of, pooled_columns
+from .sentences import found_sentences, notion_sentences, pooled_sentences, reference_sentences
 from .table_columns import Settings, Worst
 
 FORMAT = "fairfront audit 2"
@@ -241,15 +234,16 @@ def audits(
     n_resamples: int = 500,
     random_state: int | None = 0,
     left_out: Mapping[str, Sequence[str]] | None = None,
+    more: tuple[str, ...] = (),
 ) -> Iterator[Audit]:
     """Audit several models on the same rows: groups are resolved once, and all decisions are counted in one pass.
 
-    Groups that are ``left_out`` by attribute are shown and not compared.
+    Groups that are ``left_out`` by attribute are shown and not compared; ``more`` figures are those of `figures.MORE`.
     """
     if not models:
         return
     warn_of_proxies(sensitive_features)
-    settings = Settings(n_resamples=n_resamples, random_state=random_state)
+    settings = Settings(n_resamples=n_resamples, random_state=random_state, more=more)
     first = models[0]
     lines = lines_of(sensitive_features, len(first.truth), groups, left_out)
     counts: list[Counts | None] = [None] * len(lines)
@@ -272,7 +266,12 @@ def audited(
     found = {lines.attribute: tabulate(judged, lines, settings, counts) for lines, counts in counted}
     proxies = tuple(lines.attribute for lines, _ in counted if lines.is_proxy)
     weighted = judged.weight is not None and bool((judged.weight != 1.0).any())
-    said = (*notion_sentences(judged), *idle, *proxy_sentences(proxies), *([WEIGHTED] if weighted else []))
+    said = (
+        *notion_sentences(judged, settings.more),
+        *idle,
+        *proxy_sentences(proxies),
+        *([WEIGHTED] if weighted else []),
+    )
     about = (judged.task, judged.rule, judged.cutoff, len(judged.truth))
     result = Audit(*about, found, settings.confidence, said, weighted=weighted)
     tables = {name: published_table(judged, table, settings) for name, table in found.items()}

@@ -7,7 +7,7 @@ column. What would not fit is refused first.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -17,16 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import FairfrontWarning, InputError, spelled, spelling
-from ..objectives import Groups, check_groups, count_in_words, take_groups, warn_of_proxies
+from ..objectives import NOTIONS, Groups, check_groups, count_in_words, take_groups, warn_of_proxies
 from ..problems.dask.passes import reduced
 from ..problems.resources import GIGABYTE, memory
-from ..validation import check_confidence, check_count, check_flag, check_seed, is_dask
+from ..validation import check_confidence, check_count, check_flag, check_names, check_seed, is_dask
 from ..validation.inputs import as_columns, factorize, weighted_rows
 from .audit_record import Audit, audited
 from .cutoffs import Operating, Side
-from .figures import backward_sentences
 from .judged import read_judged
 from .lines import lines_of
+from .notion_figures import figures_of
+from .sentences import backward_sentences
 from .table_columns import Settings
 
 MOST_RESAMPLES = 100_000
@@ -42,6 +43,7 @@ def audit(
     approval_rate: float | None = None,
     costs: Mapping[str, float] | None = None,
     favourable_side: Side | None = None,
+    notion: str | Sequence[str] = (),
     control_features: Any = None,
     groups: Groups | None = None,
     sample_weight: Any = None,
@@ -72,6 +74,8 @@ def audit(
     favourable_side : "above" or "below", optional
         The side of the cut-off that is favourable: scores at or above it, or below it. By default scores speak for
         the second label, as ``predict_proba(X)[:, 1]`` does.
+    notion : str or sequence of str
+        Notions whose figures are given beyond those of every audit, such as ``"treatment_equality"``.
     control_features : optional
         Columns whose levels are compared within, and pooled.
     groups : Groups, optional
@@ -96,6 +100,9 @@ def audit(
     warn_of_proxies(sensitive_features)
     draws, seed = check_count(n_resamples, "n_resamples", most=MOST_RESAMPLES), check_seed(random_state)
     settings = Settings(check_confidence(confidence), check_flag(simultaneous, "simultaneous"), draws, seed)
+    about = check_names(notion, "notion") if notion else ()
+    for name in about:
+        NOTIONS[name]
     check_groups(groups)
     if sensitive_features is None:
         raise InputError("sensitive_features is None, expected one value per row: the group of each.")
@@ -124,6 +131,7 @@ def audit(
             n = len(rows)
         lines = lines_of(sensitive, n, groups or Groups())
         levels = {} if control is None else levels_of(control, n)
+    settings = replace(settings, more=figures_of(about, judged.task))
     found = audited(judged, [(each, None) for each in lines], settings, levels, idle)
     return _with_warning(found, backward_sentences(judged, next(iter(found.published().tables.values()))))
 

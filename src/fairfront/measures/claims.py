@@ -18,7 +18,7 @@ from ..objectives import Task
 from ..validation import check_text, refuse
 from .cutoffs import check_costs
 from .evaluation import Evaluation
-from .figures import RATIOS, Column, larger_is_better
+from .figures import MORE, RATIO_OF, RATIOS, Column, larger_is_better
 from .group_table import GroupTable
 
 ALIKE, ROUNDING = 0.99, 1e-9
@@ -61,8 +61,8 @@ def worst_pair(record: Evaluation, column: str, model: int, task: Task) -> Pair 
         name = max(parts, key=lambda each: np.nan_to_num(sign * record.columns[each][model], nan=-np.inf))
     found = Column.of(name)
     attribute = found.attribute or next(iter(record.groups))
-    rates, rate = record.groups[attribute], "selection" if found.figure == "selection_ratio" else found.figure
-    if rate not in rates.names:
+    rates, rate = record.groups[attribute], RATIO_OF.get(found.figure, found.figure)
+    if rate not in (*rates.names, "precision", *MORE):
         raise refuse("name", column, "a gap or a ratio between groups, such as 'tpr_gap'")
     values, k = rates.rate(rate)[model], None
     if values.ndim == 2:

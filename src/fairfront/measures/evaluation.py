@@ -16,9 +16,10 @@ import numpy as np
 from ..exceptions import InputError
 from ..objectives import Array, Attribute, Task
 from ..records import Record
+from .contrasts import gaps, selection_ratio, worst_gap
 from .counts import Counts, Overall, Sums
 from .cutoffs import NONE_GIVEN, OperatingPoint
-from .figures import Column, larger_is_better
+from .figures import RATIO_OF, Column, larger_is_better
 from .intervals import (
     Sizes,
     means_gap_upper,
@@ -30,7 +31,7 @@ from .intervals import (
 )
 from .moments import Spread, design_effects
 from .ranges import Range, RateRange
-from .rates import GroupRates, Margins, PerGroup, effective_sizes, gaps, rates_of, selection_ratio, worst_gap
+from .rates import GroupRates, Margins, PerGroup, effective_sizes, rates_of
 
 End = Callable[[GroupRates, str, float, Sizes | None, RateRange | None], Array]
 
@@ -167,8 +168,8 @@ class Evaluation(Record):
             return share_interval(self.span("", name), confidence)[1]
         attribute = column.attribute or next(iter(self.groups))
         rates, sizes = self.groups.get(attribute), self.sizes.get(attribute)
-        if isinstance(rates, GroupRates) and column.figure == "selection_ratio":
-            return selection_ratio_lower(rates, confidence, sizes, self._range_of(attribute, "selection"))
+        if isinstance(rates, GroupRates) and (of := RATIO_OF.get(column.figure)):
+            return selection_ratio_lower(rates, confidence, sizes, self._range_of(attribute, of), of)
         if isinstance(rates, GroupRates) and column.gap:
             return end(rates, column.figure, confidence, sizes, self._range_of(attribute, column.figure))
         if column.gap and column.figure in self.errors.get(attribute, {}):
@@ -205,7 +206,7 @@ class Evaluation(Record):
         attribute = column.attribute or next(iter(self.groups), "")
         if (found := self._range_of("", name)) is not None:
             low, high = found.low, found.high
-        elif column.figure == "selection_ratio" and (found := self._range_of(attribute, "selection")) is not None:
+        elif (of := RATIO_OF.get(column.figure)) and (found := self._range_of(attribute, of)) is not None:
             low, high = found.ratio
         elif column.gap and (found := self._range_of(attribute, column.figure)) is not None:
             low, high = found.gap

@@ -1,28 +1,10 @@
-"""The catalogue of figures: what each is a share or mean of, in which unit, which way is better; and what is said.
-
-Sentences state figures and how sure they are, and draw no conclusion about law or about anybody's intent.
-"""
+"""The catalogue of figures: what each is a share or mean of, in which unit, and which way is better."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ..exceptions import spelled
-from .disclosure import with_rounding
-
-if TYPE_CHECKING:
-    from .group_table import GroupTable
-    from .judged import Judged
-    from .lines import Lines
-    from .table_columns import Worst
-
-NONE = np.array([np.nan])
 FORM = re.compile(
     r"(?:(?P<attribute>.*)\.)?(?P<figure>[a-z_]+?)(?:\[(?P<label>.*)\])?(?P<gap>_gap)?(?:_(?P<end>lower|upper|rounding))?",
     re.S,
@@ -95,6 +77,10 @@ COMPARES = {
     "prediction": "compares the mean prediction",
     "residual": "compares the mean of value minus prediction (above 0: predicted too low)",
     "mse": "compares the mean squared error",
+    "npv": "compares, among other decisions, the share whose label is not {good}",
+    "favourable_errors": "compares, among wrong decisions, the share that is favourable: FP / (FP + FN)",
+    "f_score": "compares the harmonic mean of precision and TPR",
+    "balanced_accuracy": "compares the mean of the shares decided rightly of either label",
     "selection_ratio": "divides the lowest share of favourable decisions of any group by the highest",
 }
 
@@ -125,6 +111,17 @@ PARTS = {
 }
 """Which rows each share is part of and of all of which; `fnr` is the rest of its part."""
 
+MORE = _catalogue(
+    Figure("npv", "share of other decisions", "no other decisions", 1, "NPV", "negative predictive parity"),
+    Figure("favourable_errors", "share of wrong decisions", "no errors", 0, "errors in favour", "treatment equality"),
+    Figure("f_score", "F1 score", "nobody has or gets the favourable label", 1, "F1", "F1 parity"),
+    Figure("balanced_accuracy", "mean of two shares of people", "one label only", 1, "balanced accuracy", "its parity"),
+)
+"""Figures of decisions that are given where a notion is about them; intervals as of shares."""
+
+MORE_PARTS = {"npv": ("rest", "refused"), "favourable_errors": ("alarm", "wrong"), "f_score": ("hit", "either")}
+"""As `PARTS`; of an F1 score F it is those of F / (2 - F)."""
+
 UNRANKED, IMPROBABLE = "one label only", "scores are not probabilities"
 UNSLOPED = "no calibration line (one label, one score, or separated labels)"
 SCORED = _catalogue(
@@ -149,17 +146,21 @@ FEW_GROUPS = "no group has favourable decisions, or fewer than two have rows"
 NO_REFERENCE = "the reference group has no favourable decisions"
 RATIOS = _catalogue(
     Figure("selection_ratio", "lowest rate over the highest", FEW_GROUPS, 1, "selection ratio", "demographic parity"),
+    Figure("tpr_ratio", "lowest TPR over the highest", FEW_GROUPS, 1, "TPR ratio", "equal opportunity"),
     Figure("selection_over_reference", "ratio to the reference group", NO_REFERENCE, 0, "ratio to the reference"),
 )
-"""Ratios of selection rates: one of an attribute, never above 1, and one of each group; intervals by Katz."""
+"""Ratios of rates: one of an attribute, never above 1, and one of each group; intervals by Katz."""
+
+RATIO_OF = {"selection_ratio": "selection", "tpr_ratio": "tpr"}
+"""The rate whose lowest over highest each ratio of an attribute is."""
 
 FIGURES_SHOWN = (
     *("selection", "selection_over_reference", "tpr", "fpr", "precision", "error", "auc", "in_the_large"),
-    *("prediction", "residual", "mse"),
+    *(*MORE, "prediction", "residual", "mse"),
 )
 """The figures that notebooks show, in this order."""
 
-FIGURES = {**SHARES, **SCORED, **VALUES, **RATIOS, "recall": SHARES["tpr"]}
+FIGURES = {**SHARES, **MORE, **SCORED, **VALUES, **RATIOS, "recall": SHARES["tpr"]}
 
 OF_CLASS = {
     "recall": "no rows of class {label}",
@@ -186,104 +187,10 @@ def larger_is_better(name: str) -> bool:
 
 def is_share(name: str) -> bool:
     """Tell whether values of a column lie between 0 and 1: rates and their gaps, ``auc`` and ``selection_ratio``."""
-    return Column.of(name).figure in (*SHARES, "recall", "auc", "selection_ratio", "approval_rate")
-
-
-def notion_sentences(judged: Judged) -> tuple[str, ...]:
-    good = repr(judged.task.favourable_label)
-    calibrates = judged.scores is not None and judged.scores.ndim == 1 and judged.probability
-    figures = VALUES if judged.task.kind == "regression" else SHARES | (SCORED if calibrates else {})
-    compared = [f"{_capital(f.notion)} {f.compares.format(good=good)}." for f in figures.values() if f.notion]
-    if judged.task.kind == "regression":
-        return (f"{_capital(judged.rule)}.", *compared)
-    chosen = "" if judged.favourable_was_given else " (the second of the sorted labels, because none was given)"
-    odds = "Equalized odds takes the worse of equal opportunity and predictive equality."
-    ratio = f"The selection ratio {RATIOS['selection_ratio'].compares}."
-    return (f"{_capital(judged.rule)}; the favourable label is {good}{chosen}.", *compared, odds, ratio)
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def backward_sentences(judged: Judged, columns: Mapping[str, NDArray[Any]]) -> tuple[str, ...]:
-    """Say that scores rank people the wrong way round, where the AUC of all rows is surely below a half."""
-    low, value, high = (float(columns.get(f"auc{end}", NONE)[-1]) for end in ("_lower", "", "_upper"))
-    if not high < 0.5:
-        return ()
-    side = "favourable_side='below'" if judged.side == "above" else "favourable_side='above'"
-    said = f"AUC is {value:.3f} ({low:.3f} to {high:.3f}), expected more than 0.5: scores seem to speak against"
-    return (f"{said} {judged.task.favourable_label!r}; if they do, give {spelled(side)} as well as the label.",)
-
-
-def reference_words(levels: Sequence[str], largest: bool, another: str = "") -> str:
-    if not largest:
-        return levels[-1]
-    return f"{levels[-1]}, the largest group" + (f"; choose another with {another}" if another else "")
-
-
-def _in_python(attribute: str, group: str) -> str:
-    return f"Groups(reference={{{attribute!r}: {group!r}}})"
-
-
-def reference_sentences(tables: Iterable[GroupTable], words: Callable[[str, str], str] = _in_python) -> tuple[str, ...]:
-    """Name the reference of every attribute for which none was given; ``words`` choose another."""
-    said = []
-    for lines in (table.lines for table in tables if table.lines.largest):
-        levels = lines.names[: lines.c]
-        named = reference_words(levels, True, words(lines.attribute, levels[0]))
-        said.append(f"{lines.attribute}: the reference is {named}.")
-    return tuple(said)
-
-
-def found_sentences(table: GroupTable, confidence: float) -> Iterator[str]:
-    attribute = table.lines.attribute
-    for worst in table.worst:
-        of_no_probabilities = worst.value != worst.value and Column.of(worst.figure).figure in SCORED
-        if worst.notion and not of_no_probabilities:
-            yield f"{attribute}: {_worst_sentence(worst, confidence)}"
-    for name, kind in zip(table.lines.names, table.lines.status, strict=True):
-        if kind == "too few":
-            yield f"{attribute}: {name} has too few rows (fewer than {table.lines.min_size}) and is not compared."
-
-
-def pooled_sentences(lines: Lines, columns: Mapping[str, list[Any]]) -> Iterator[str]:
-    for i, group in enumerate(columns["group"]):
-        keys = ("selection_gap", "selection_over_reference")
-        gap, ratio = ([columns[key + end][i] for end in ("", "_lower", "_upper")] for key in keys)
-        if not any(isinstance(value, str) for value in (*gap, *ratio)):
-            yield (
-                f"{lines.attribute}: within levels of the control features, {group} against "
-                f"{lines.names[lines.reference]}: selection gap {gap[0]:.4g} ({gap[1]:.4g} to {gap[2]:.4g}), ratio of "
-                f"selection rates {ratio[0]:.3f} ({ratio[1]:.3f} to {ratio[2]:.3f}), pooled by Mantel and Haenszel's "
-                "weights."
-            )
-
-
-SPOKEN = {"tpr_gap": "TPR gap", "fpr_gap": "FPR gap", "odds_gap": "gap", "in_the_large_gap": "gap"}
-"""Contrasts whose name is not the one of their column; the notion says the rest."""
-
-
-def _worst_sentence(worst: Worst, confidence: float) -> str:
-    what = f"{worst.notion}, {SPOKEN.get(worst.figure, worst.figure.replace('_', ' '))}"
-    if worst.value != worst.value:
-        return f"{what}: {not_defined(worst.figure)}."
-    (low, high), (few, many), rate = worst.between, worst.people, "value"
-    one, other = low, high
-    if few == few:  # people are counted
-        one, other, rate = f"{low} ({few:.0f} people)", f"{high} ({many:.0f})", "rate"
-    sure, over = f"{confidence:.0%}", ""
-    if worst.not_compared:
-        left = f"; over {worst.groups - len(worst.not_compared)} of {worst.groups} groups"
-        over = f"{left}; not compared: {', '.join(worst.not_compared)}"
-    if worst.figure in RATIOS:
-        ends = f"{sure} interval {worst.lower:.3f} to {worst.upper:.3f} over all pairs"
-        times = with_rounding(f"{worst.value:.3f}", worst.rounding)
-        return f"{what}: {one} has {times} times the rate of {other} ({ends}){over}."
-    lower = f"; {low} has the lower {rate}" if worst.value > 0 else ""
-    return (
-        f"{what}: {with_rounding(f'{worst.value:.4g}', worst.rounding)} between {one} and {other}, "
-        f"{sure} upper bound {worst.upper:.4g} over all pairs ({worst.unit}){lower}{over}."
+    return Column.of(name).figure in (
+        *SHARES,
+        *MORE,
+        *("recall", "auc", "selection_ratio", "tpr_ratio", "approval_rate"),
     )
 
 

@@ -5,7 +5,7 @@ Published tables have small groups pooled and small counts rounded, and every fi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -45,6 +45,7 @@ from .table_columns import (
     share_columns,
     why,
     worst_means,
+    worst_ratio,
     worst_shares,
 )
 
@@ -125,7 +126,7 @@ def _table_of(lines: Lines, behind: Counted, task: Task, settings: Settings) -> 
     if few.any():
         counts = {name: np.where(few, np.nan, values) for name, values in counts.items()}
     columns: dict[str, NDArray[Any]] = {**_head(lines), "n": lines.whole(n), **counts}
-    shares = {name: share.without(few) for name, share in _every_share(behind.counts, task).items()}
+    shares = {name: share.without(few) for name, share in _every_share(behind.counts, task, settings.more).items()}
     if behind.rounded:
         shares = _with_ranges(shares, behind.counts, lines, task)
     for name, share in shares.items():
@@ -133,6 +134,8 @@ def _table_of(lines: Lines, behind: Counted, task: Task, settings: Settings) -> 
         if name == "selection":
             columns |= selection_columns(share, columns["n"], lines, settings)
     worst = worst_shares(shares, lines, settings.confidence)
+    if "tpr_ratio" in settings.more:
+        worst = (*worst, worst_ratio("tpr", shares["tpr"], lines, settings.confidence))
     for k, scores in behind.scores.items():
         suffix = "" if task.kind == "binary" else f"[{task.classes[k]}]"
         found, gaps = score_columns(scores, suffix, lines, settings)
@@ -140,8 +143,8 @@ def _table_of(lines: Lines, behind: Counted, task: Task, settings: Settings) -> 
     return GroupTable(lines, columns, worst, behind, shares)
 
 
-def _every_share(counts: Counts, task: Task) -> dict[str, Share]:
-    found = shares_of(counts, task.favourable)
+def _every_share(counts: Counts, task: Task, more: Sequence[str]) -> dict[str, Share]:
+    found = shares_of(counts, task.favourable, more)
     for k, label in enumerate(task.classes if task.kind == "multiclass" else ()):
         of_class = shares_of(counts, k)
         named = {"selection": "selection", "tpr": "recall", "fpr": "fpr", "precision": "precision"}
@@ -155,7 +158,7 @@ def _with_ranges(shares: dict[str, Share], counts: Counts, lines: Lines, task: T
     table = counts.changed(lambda cells: cells[None])
     found: dict[str, RateRange] = {}
     for k, label in [(None, None), *(enumerate(task.classes) if several else ())]:
-        for name, each in rate_ranges(table, task.favourable, k, half=half).items():
+        for name, each in rate_ranges(table, task.favourable, k, half=half, more=shares).items():
             if name != "recall":
                 found[name if label is None else f"{'recall' if name == 'tpr' else name}[{label}]"] = each
     found["fnr"] = RateRange(1.0 - found["tpr"].high, 1.0 - found["tpr"].low, found["tpr"].least)

@@ -155,7 +155,8 @@ def worst_gap_floor(
     An interval of this width reaches at least so far from 0, wherever it lies: no upper end is below it, and that of an
     observed gap of 0 is about as large. It shrinks with more rows, and with rates near 0 or 1.
     """
-    low, high = _all_pairs(rates, name, confidence, sizes, None, together=False)
+    span = None if name in (*DENOMINATORS, "recall") else span
+    low, high = _all_pairs(rates, name, confidence, sizes, span, together=False)
     return np.asarray(np.fmax.reduce((high - low) / 2.0, axis=1, initial=np.nan))
 
 
@@ -193,10 +194,10 @@ def _all_pairs(
 
 def gap_interval(span: RateRange, one: NDArray[np.intp], other: NDArray[np.intp], confidence: float) -> Interval:
     """Return Newcombe's interval of rates of some groups less those of others, the extremes over their ranges."""
-    size = span.least
+    size = np.broadcast_to(span.least, span.low.shape)
     low, high = np.nan_to_num(span.low) * size, np.nan_to_num(span.high) * size
-    down = newcombe(low[:, one], size[one], high[:, other], size[other], confidence)[0]
-    up = newcombe(high[:, one], size[one], low[:, other], size[other], confidence)[1]
+    down = newcombe(low[:, one], size[:, one], high[:, other], size[:, other], confidence)[0]
+    up = newcombe(high[:, one], size[:, one], low[:, other], size[:, other], confidence)[1]
     unknown = np.isnan(span.low[:, one] - span.low[:, other])
     return np.where(unknown, np.nan, down), np.where(unknown, np.nan, up)
 
@@ -232,8 +233,7 @@ def ratio_interval(span: RateRange, confidence: float = 0.95, *, together: bool 
     """Return the least ends of the lower rate over the higher of all pairs, from rates (N, c): (N,) each.
 
     They are Katz's of the ratio of two rates, folded at 1, and hold for all pairs ``together``, or for each on its own.
-    Groups without a rate (NaN) are left out; NaN where no group has a favourable decision or fewer than two have a
-    rate.
+    Groups without a rate (NaN) are left out; NaN where fewer than two have one, or none a favourable decision.
     """
     one, other = np.triu_indices(span.low.shape[1], 1)
     known = ~np.isnan(span.low[:, one] + span.low[:, other])
@@ -247,10 +247,14 @@ def ratio_interval(span: RateRange, confidence: float = 0.95, *, together: bool 
 
 
 def selection_ratio_lower(
-    rates: GroupRates, confidence: float = 0.95, sizes: Sizes | None = None, span: RateRange | None = None
+    rates: GroupRates,
+    confidence: float = 0.95,
+    sizes: Sizes | None = None,
+    span: RateRange | None = None,
+    name: str = "selection",
 ) -> Array:
-    """Return the least lower end of all pairs, each on its own: what may be claimed of the selection ratio, (N,)."""
-    span = span or span_of(rates.selection, rows_behind(rates, "selection", sizes))
+    """Return the least lower end of all pairs, each on its own: what may be claimed of a ratio of rates, (N,)."""
+    span = span or span_of(rates.rate(name), rows_behind(rates, name, sizes))
     return ratio_interval(span, confidence, together=False)[0]
 
 

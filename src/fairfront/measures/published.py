@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -24,9 +25,11 @@ from .disclosure import (
     publish_weights,
 )
 from .evaluation import Evaluation, evaluation_of
+from .figures import RATIO_OF
+from .notion_figures import more_of, with_figures
 from .promises import critical_table
 from .ranges import Range, RateRange, table_range
-from .rates import GroupMeans, Margins, PerGroup, effective_sizes, means_of
+from .rates import GroupMeans, Margins, PerGroup, derived_share, effective_sizes, means_of
 
 
 def published(record: Evaluation, task: Task) -> Evaluation:
@@ -39,7 +42,7 @@ def published(record: Evaluation, task: Task) -> Evaluation:
     sizes: dict[str, dict[str, Array]] = {}
     errors: dict[str, dict[str, Array]] = {}
     design: dict[str, dict[str, Array]] = {name: each for name, each in record.design.items() if not name}
-    ranges = _overall_ranges(record.sums, task)
+    ranges, more = _overall_ranges(record.sums, task), more_of(record)
     for (name, rates), counts in zip(record.groups.items(), record.sums.groups, strict=True):
         pool = pool_of(rates.levels, counts.sizes[:-1])
         pooled = counts.pooled((*pool.members, (len(rates.levels),)))
@@ -49,21 +52,22 @@ def published(record: Evaluation, task: Task) -> Evaluation:
             errors |= {name: _errors(record, name, pool, means)} if name in record.errors else {}
         else:
             half = STEP / 2 if name in record.proxies else STEP // 2
-            groups[name], sizes[name], ranges[name] = _rates(pooled, pool, task.favourable, half)
+            groups[name], sizes[name], ranges[name] = _rates(pooled, pool, task.favourable, half, more)
             if name in record.design:
                 effect = {
                     rate: np.stack([each[list(some)].max(axis=0) for some in pool.members])
                     for rate, each in record.design[name].items()
                 }
-                sizes[name] = {rate: size / effect[rate] for rate, size in sizes[name].items()}
+                sizes[name] = {rate: size / effect.get(rate, 1.0) for rate, size in sizes[name].items()}
                 ranges[name] = {
-                    rate: replace(each, least=each.least / effect[rate]) for rate, each in ranges[name].items()
+                    rate: replace(each, least=each.least / effect.get(rate, 1.0)) for rate, each in ranges[name].items()
                 }
                 design[name] = effect
     area, everyone = record.columns.get("auc"), record.sums.everyone
     if area is not None and isinstance(everyone, Counts) and everyone.rows[:1].sum(axis=(0, 1, 3)).min() < LIMIT:
         area = np.full_like(area, np.nan)  # it rests on a few people of one label
     found = evaluation_of(record.name, task, _overall(record.sums, task), groups, area)
+    found = with_figures(found, more, task.favourable, ranges)
     figures = {name: getattr(found, name) for name in ("columns", "signed", "groups", "labels", "alike")}
     known = {name: sizes[name] for name in record.sizes}
     ranges = {name: dict(sorted(each.items())) for name, each in ranges.items()}
@@ -106,7 +110,7 @@ def _mean_ranges(shown: GroupMeans) -> dict[str, RateRange]:
 
 
 def _rates(
-    counts: Counts, pool: Pool, good: int, half: float
+    counts: Counts, pool: Pool, good: int, half: float, more: Sequence[str] = ()
 ) -> tuple[PerGroup, dict[str, Array], dict[str, RateRange]]:
     """Return rates of published rows, none of groups of a few people, effective sizes behind them, and their ranges.
 
@@ -120,10 +124,12 @@ def _rates(
     )
     rates, sizes = weight.rates(Margins.of(found.rows, good), pool.levels), effective_sizes(weight, squared)
     told = shown if counts.sizes[-1] else shown.changed(lambda cells: np.delete(cells, c, axis=1))
+    behind = (weight, squared, Margins.of(found.rows, good))
+    known = sizes | {name: derived_share(name, *behind).size for name in more if name not in RATIO_OF}
     ranges = {
-        name: RateRange(each.low[:, :c], each.high[:, :c], each.least[:c] * sizes[name])
-        for name, each in rate_ranges(told, good, half=half).items()
-        if name in sizes
+        name: RateRange(each.low[:, :c], each.high[:, :c], each.least[:c] * known[name])
+        for name, each in rate_ranges(told, good, half=half, more=more).items()
+        if name in known
     }
     if POOLED in pool.levels:
         ranges = {name: each.pooled(pool.levels.index(POOLED)) for name, each in ranges.items()}
@@ -164,10 +170,13 @@ def _overall(sums: Sums, task: Task) -> Overall:
     )
 
 
-def rate_ranges(shown: Counts, good: int, k: int | None = None, *, half: float = STEP // 2) -> dict[str, RateRange]:
+def rate_ranges(
+    shown: Counts, good: int, k: int | None = None, *, half: float = STEP // 2, more: Collection[str] = ()
+) -> dict[str, RateRange]:
     """Return the ranges of shares of published counts of N models, all rows as the last group.
 
-    They are those of class ``k`` (by default ``good``) against the rest, and of the ``recall`` of every class.
+    They are those of class ``k`` (by default ``good``) against the rest, of the ``recall`` of every class, and of
+    ``more`` figures of two classes.
     """
     table, k = table_range(shown.rows, good, half), good if k is None else k
     cells = _weighted(table.cells, shown)
@@ -181,11 +190,23 @@ def rate_ranges(shown: Counts, good: int, k: int | None = None, *, half: float =
         "precision": (hit, chosen, None),
         "error": (~right, everyone, table.sizes),
     }
+    others = {
+        "npv": (~chosen & ~positive, ~chosen, None),
+        "favourable_errors": (chosen & ~positive, ~right, None),
+        "f_score": (hit, positive | chosen, None),
+    }
+    parts |= {name: each for name, each in others.items() if name in more}
     plain = shown.weight is shown.rows
     found = {
         name: _share_range(cells, part, whole, size if plain else None, table.cells, size)
         for name, (part, whole, size) in parts.items()
     }
+    if "f_score" in more:
+        found["f_score"] = _of_union(found["f_score"])
+    if "balanced_accuracy" in more:
+        tpr, fpr = found["tpr"], found["fpr"]
+        low, high = 0.5 * (tpr.low + 1.0 - fpr.high), 0.5 * (tpr.high + 1.0 - fpr.low)
+        found["balanced_accuracy"] = RateRange(low, high, np.minimum(tpr.least, fpr.least))
     recalls = []
     for j in range(len(own)):
         row = np.zeros_like(hit)
@@ -195,6 +216,13 @@ def rate_ranges(shown: Counts, good: int, k: int | None = None, *, half: float =
     ends = ((getattr(each, end) for each in recalls) for end in ("low", "high", "least"))
     found["recall"] = RateRange(*(np.stack(list(some), axis=-1) for some in ends))
     return found
+
+
+def _of_union(share: RateRange) -> RateRange:
+    """Of F = 2 J / (1 + J) from those of J; the rows that make F as sure are fewest where F is least."""
+    low, high = (2.0 * end / (1.0 + end) for end in (share.low, share.high))
+    fewer = np.nan_to_num(((2.0 - high) / (2.0 - low)) ** 2, nan=1.0).min(axis=0)
+    return RateRange(low, high, share.least * fewer)
 
 
 def _weighted(rows: Range, shown: Counts) -> Range:

@@ -8,7 +8,7 @@ and at the fewest rows. Groups that are pooled may have any rate. Rows with weig
 Of one column of a table, with parts of published wholes:
 
 - a part that is a multiple of 5 up to its limit, or leaves such a rest, is off by half a step
-- in a whole that is small, parts were taken in proportion: that keeps the share to half a row
+- in a small whole parts were taken in proportion: that keeps the share to half a row
 - the largest group is what the others leave of the total, whatever was rounded
 - where what is left for it would be small, running totals were rounded in steps instead, each off by a step
 """
@@ -16,7 +16,7 @@ Of one column of a table, with parts of published wholes:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -255,7 +255,7 @@ def _taken_up(own: Range, over: Range, whole: Range, total: Range, off: Array, t
 
 @dataclass(frozen=True, eq=False)
 class RateRange:
-    """The least and the most that exact rates of groups can be, (N, c), and the fewest effective rows behind, (c,).
+    """The least and the most that exact rates of groups can be, (N, c), and the fewest rows behind, (c,) or (N, c).
 
     NaN for groups that surely have no such rows; those that may have some, or are pooled, have any rate and 0 rows.
     """
@@ -265,7 +265,8 @@ class RateRange:
     least: Array
 
     def take(self, places: Any) -> RateRange:
-        return replace(self, low=self.low[places], high=self.high[places])
+        least = self.least[places] if self.least.ndim == self.low.ndim else self.least
+        return RateRange(self.low[places], self.high[places], least)
 
     def at(self, groups: NDArray[np.intp]) -> RateRange:
         return RateRange(self.low[:, groups], self.high[:, groups], self.least[groups])
@@ -273,7 +274,7 @@ class RateRange:
     def pooled(self, place: int) -> RateRange:
         """Return ranges in which nothing is known of the groups that are together in one place."""
         low, high, least = (np.array(each) for each in (self.low, self.high, self.least))
-        low[:, place], high[:, place], least[place] = 0.0, 1.0, 0.0
+        low[:, place], high[:, place], (least.T if least.ndim == low.ndim else least)[place] = 0.0, 1.0, 0.0
         return RateRange(low, high, least)
 
     @property

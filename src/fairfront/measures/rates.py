@@ -1,4 +1,4 @@
-"""Rates of many models per group, on decisions or predictions, and the contrasts between groups that people compare.
+"""Rates of many models per group, on decisions or predictions.
 
 A rate is a weighted share of rows, between 0 and 1. It is not the loss that a model was trained on, and a loss gap of 0
 is not a rate gap of 0. Rates describe the sample given; small groups make them unsure. A smaller gap can come from
@@ -18,7 +18,7 @@ from ..exceptions import InputError
 from ..objectives import Array
 from ..records import Record
 from .counts import Counts, Means, ratio
-from .figures import PARTS
+from .figures import MORE, MORE_PARTS, PARTS
 from .ranges import RateRange
 
 DENOMINATORS = {"selection": "weight", "error": "weight", "accuracy": "weight", "tpr": "positives", "fpr": "negatives"}
@@ -84,6 +84,14 @@ class GroupRates(PerGroup):
     @property
     def accuracy(self) -> Array:
         return np.asarray(1.0 - self.error)
+
+    def rate(self, name: str) -> Array:
+        if name not in ("precision", *MORE):
+            return super().rate(name)
+        labels, hit = np.column_stack([self.positives, self.negatives]), np.nan_to_num(self.tpr) * self.positives
+        alarm = np.nan_to_num(self.fpr) * self.negatives
+        margins = Margins(labels, np.stack([hit, self.negatives - alarm], axis=-1), alarm, 0)
+        return derived_share(name, margins, margins, margins).value
 
     def people(self, name: str, good: int) -> Array:
         if self.labelled is None or name not in ("tpr", "fpr", "recall"):
@@ -185,6 +193,20 @@ class Margins:
         return np.asarray(self.hit + self.alarm)
 
     @property
+    def rest(self) -> Array:
+        """Return those rightly decided otherwise, of two classes."""
+        return np.asarray(self.negative - self.alarm)
+
+    @property
+    def refused(self) -> Array:
+        return np.asarray(self.everyone - self.chosen)
+
+    @property
+    def either(self) -> Array:
+        """Return those who are labelled or decided as k."""
+        return np.asarray(self.positive + self.alarm)
+
+    @property
     def wrong(self) -> Array:
         return np.asarray(self.everyone - self.hits.sum(axis=-1))
 
@@ -213,15 +235,34 @@ def kish(weight: Array, squared: Array) -> Array:
     return np.nan_to_num(ratio(weight**2, squared))
 
 
-def shares_of(counts: Counts, k: int) -> dict[str, Share]:
-    """Return every share of `PARTS` of one model, class k against the rest."""
+def derived_share(name: str, weight: Margins, squared: Margins, rows: Margins) -> Share:
+    """Return a figure of `MORE`, or the precision, of two classes, with the rows of a share that is as sure.
+
+    A mean of two shares is at least as sure as one of twice the fewer rows, and an F1 score F = 2 J / (1 + J) as one of
+    2 / (2 - F)^2 times the rows of J, by the derivative.
+    """
+    if name == "balanced_accuracy":
+        value = 0.5 * (_share(weight.hit, weight.positive) + _share(weight.rest, weight.negative))
+        size = 2.0 * np.minimum(*(kish(getattr(weight, of), getattr(squared, of)) for of in ("positive", "negative")))
+        return Share(value, np.broadcast_to(size, value.shape), rows.everyone)
+    part, whole = (PARTS | MORE_PARTS)[name]
+    value = _share(getattr(weight, part), getattr(weight, whole))
+    size = kish(getattr(weight, whole), getattr(squared, whole))
+    if name == "f_score":
+        value = 2.0 * value / (1.0 + value)
+        size = np.nan_to_num(2.0 * size / (2.0 - value) ** 2)
+    return Share(value, size, getattr(rows, whole))
+
+
+def shares_of(counts: Counts, k: int, more: Sequence[str] = ()) -> dict[str, Share]:
+    """Return every share of `PARTS` of one model, class k against the rest, and more figures of `MORE`."""
     weight, squared, rows = (Margins.of(cells, k) for cells in (counts.weight, counts.squared, counts.rows))
     found = {}
     for name, (part, whole) in PARTS.items():
         value = _share(getattr(weight, part), getattr(weight, whole))
         size = kish(getattr(weight, whole), getattr(squared, whole))
         found[name] = Share(1.0 - value if name == "fnr" else value, size, getattr(rows, whole))
-    return found
+    return found | {name: derived_share(name, weight, squared, rows) for name in more if name in MORE}
 
 
 def rates_of(counts: Counts | Means, levels: Sequence[str], good: int) -> PerGroup:
@@ -241,34 +282,3 @@ def effective_sizes(weight: Margins, squared: Margins) -> dict[str, Array]:
 
 def means_of(n: Array, weight: Array, sums: Array, levels: Sequence[str]) -> GroupMeans:
     return GroupMeans(tuple(levels), n, weight, *(ratio(sums[:, :, k], weight) for k in range(3)))
-
-
-def gaps(rates: PerGroup, name: str) -> Array:
-    """Return signed gaps, group minus reference: (N, c - 1), or (N, c - 1, classes); NaN where either rate is."""
-    values = rates.rate(name)
-    return np.asarray(values[:, :-1] - values[:, -1:])
-
-
-def worst_gap(rates: PerGroup, name: str) -> Array:
-    """Return the largest absolute difference between any two groups, (N,), over classes too if there are any.
-
-    Groups without the rate are left out; NaN when fewer than two groups have it. A worst gap of 0 on a
-    sample says little about small groups: read it with their sizes.
-    """
-    values = rates.rate(name)
-    spread = np.fmax.reduce(values, axis=1) - np.fmin.reduce(values, axis=1)
-    spread = np.where((~np.isnan(values)).sum(axis=1) > 1, spread, np.nan)
-    return np.asarray(spread if spread.ndim == 1 else np.fmax.reduce(spread, axis=1))
-
-
-def selection_ratio(rates: PerGroup) -> Array:
-    """Return the lowest rate of favourable decisions over the highest, (N,).
-
-        min over groups g of P(favourable decision | g)  /  max over groups h of P(favourable decision | h)
-
-    This is the adverse impact ratio. Groups without rows are left out; NaN where no group receives a favourable
-    decision or fewer than two have rows.
-    """
-    selection = rates.rate("selection")
-    found = ratio(np.fmin.reduce(selection, axis=1), np.fmax.reduce(selection, axis=1))
-    return np.asarray(np.where((~np.isnan(selection)).sum(axis=1) > 1, found, np.nan))

@@ -48,13 +48,14 @@ DETECTABLE = Column("detectable", gap=True)
 class Settings:
     """How sure intervals are to be, and how often figures of scores are drawn again (0: never, so without intervals).
 
-    ``simultaneous`` makes the gaps of an attribute hold together.
+    ``simultaneous`` makes the gaps of an attribute hold together; ``more`` figures of `figures.MORE` are given.
     """
 
     confidence: float = 0.95
     simultaneous: bool = False
     n_resamples: int = 500
     random_state: int | None = 0
+    more: tuple[str, ...] = ()
 
     def of_gap(self, lines: Lines) -> float:
         return bonferroni(self.confidence, int(lines.compared.sum()) if self.simultaneous else 1)
@@ -218,7 +219,7 @@ def worst_shares(shares: dict[str, Share], lines: Lines, confidence: float) -> t
         left_out = tuple(dict.fromkeys(name for w in each for name in w.not_compared))
         unit = "share of people with the same label"
         found.append(replace(worse, figure=figure, notion=notion, unit=unit, not_compared=left_out, **most))
-    return (*found, _worst_ratio(shares["selection"], lines, confidence))
+    return (*found, worst_ratio("selection", shares["selection"], lines, confidence))
 
 
 def worst_means(name: str, value: Array, error: Array, lines: Lines, settings: Settings) -> Worst:
@@ -278,8 +279,8 @@ def _worst_gap(name: str, share: Share, ends: Callable[[Any, Any], Interval], li
     )
 
 
-def _worst_ratio(share: Share, lines: Lines, confidence: float) -> Worst:
-    found, there = _without_value("selection_ratio", RATIOS["selection_ratio"], share.value, lines)
+def worst_ratio(of: str, share: Share, lines: Lines, confidence: float) -> Worst:
+    found, there = _without_value(f"{of}_ratio", RATIOS[f"{of}_ratio"], share.value, lines)
     rate = share.value[there]
     if len(there) < 2 or not rate.any():
         return found

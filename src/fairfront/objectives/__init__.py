@@ -1,7 +1,8 @@
 """From data to objectives: groups, cells, losses, gaps, notions and the algebra on them."""
 
 from .cells import Cells as Cells
-from .cells import Layout as Layout
+from .comparisons import Comparison as Comparison
+from .comparisons import Notion as Notion
 from .gaps import GAPS as GAPS
 from .gaps import Algebra as Algebra
 from .gaps import Gap as Gap
@@ -10,6 +11,7 @@ from .groups import Groups as Groups
 from .groups import check_groups as check_groups
 from .groups import count_in_words as count_in_words
 from .groups import take_groups as take_groups
+from .layout import Layout as Layout
 from .losses import LOSSES as LOSSES
 from .losses import Array as Array
 from .losses import Loss as Loss
@@ -17,8 +19,6 @@ from .losses import Measure as Measure
 from .losses import Task as Task
 from .losses import is_likelihood as is_likelihood
 from .notions import NOTIONS as NOTIONS
-from .notions import Comparison as Comparison
-from .notions import Notion as Notion
 from .notions import rates_of as rates_of
 from .proxies import GroupProbabilities as GroupProbabilities
 from .proxies import proxy_sentences as proxy_sentences

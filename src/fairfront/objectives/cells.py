@@ -1,24 +1,16 @@
-"""Cells: which rows are averaged together, and which averages of them the notions compare."""
+"""Cells: which rows are averaged together, merged from the finest classes that any notion can tell apart."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError, spelled
-from .gaps import Algebra, Gap
-from .groups import MISSING, Attribute, counts_in_words
-from .losses import Array, Task
-from .notions import Comparison, Notion
-from .surrogates import Quantity
-
-if TYPE_CHECKING:
-    from .question import Question
+from .groups import MISSING, Attribute
+from .losses import Array
 
 Ints = NDArray[np.intp]
 
@@ -37,9 +29,10 @@ class Atoms:
     index: Ints | None
     shares: Array | None
 
-    def belongs(self, attribute: int, level: int, labels: tuple[int, ...] | None) -> NDArray[np.bool_]:
-        """Atoms with weight of one group whose label is among ``labels`` (None: any)."""
-        mask = (self.keys[:, 1 + attribute] == level) & (self.weights > 0.0)
+    def belongs(self, attribute: int, level: int | None, labels: tuple[int, ...] | None) -> NDArray[np.bool_]:
+        """Atoms with weight of one group (None: of any group) whose label is among ``labels`` (None: any)."""
+        codes = self.keys[:, 1 + attribute]
+        mask = (codes == level if level is not None else codes != MISSING) & (self.weights > 0.0)
         return np.asarray(mask if labels is None else mask & np.isin(self.keys[:, 0], labels))
 
 
@@ -124,7 +117,7 @@ class Cells:
             yield from ((a, min(a + size, stop), cell) for a in range(start, stop, size))
 
 
-def _merged(atoms: Atoms, signatures: NDArray[np.bool_], sample_weight: Array | None) -> tuple[Cells, Ints]:
+def merged(atoms: Atoms, signatures: NDArray[np.bool_], sample_weight: Array | None) -> tuple[Cells, Ints]:
     """Merge atoms that every comparison treats alike; return the cells and the cell of each atom.
 
     ``signatures`` (a, events) says which averages each atom enters. Five groups under equal opportunity
@@ -143,139 +136,3 @@ def _merged(atoms: Atoms, signatures: NDArray[np.bool_], sample_weight: Array | 
     order = np.argsort(cell, kind="stable")
     offsets = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=count))]).astype(np.intp)
     return Cells(order, offsets, weight, None if sample_weight is None else sample_weight[order], None), into
-
-
-@dataclass(frozen=True)
-class Average:
-    """One average that a notion compares: a quantity over some cells."""
-
-    quantity: Quantity
-    cells: Ints
-    name: str
-    labels: tuple[int, ...] | None = None
-
-
-@dataclass(frozen=True)
-class Contrast:
-    """One gap: the first average minus the second (if any)."""
-
-    plus: int
-    minus: int | None
-    name: str
-    notion: int
-    two_sided: bool
-    floor: float
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Where each average lives: sorted rows (``cells``) and, per quantity, the index in L of each cell (-1: none).
-
-    The averages and contrasts are kept, so that the algebra can be written anew for other row weights.
-    """
-
-    cells: Cells
-    quantities: tuple[tuple[Quantity, Ints], ...]
-    k: int
-    averages: tuple[Average, ...]
-    contrasts: tuple[Contrast, ...]
-    notions: tuple[str, ...]
-
-    def algebra(self, gap: Gap, ridge: float) -> Algebra:
-        weight, where = self.cells.weight, dict(self.quantities)
-        p = np.zeros(self.k)
-        p[where[Quantity("loss")]] = weight / weight.sum()
-        p[-1] = ridge
-        means = np.zeros((len(self.averages), self.k))
-        for mean, average in zip(means, self.averages, strict=True):
-            inside = weight[average.cells]
-            mean[where[average.quantity][average.cells]] = inside / max(float(inside.sum()), 1e-300)
-        signs = np.zeros((len(self.averages), len(self.contrasts)))
-        for j, contrast in enumerate(self.contrasts):
-            signs[contrast.plus, j] = 1.0
-            if contrast.minus is not None:
-                signs[contrast.minus, j] = -1.0
-        return Algebra(
-            p=p,
-            B=signs.T @ means,
-            b=np.array([c.floor for c in self.contrasts]),
-            two_sided=np.array([c.two_sided for c in self.contrasts]),
-            gap=gap,
-            names=("loss", *(c.name for c in self.contrasts)),
-            notions=self.notions,
-            notion_of=np.array([c.notion for c in self.contrasts], dtype=np.intp),
-            means=means,
-            signs=signs,
-            mean_names=tuple(average.name for average in self.averages),
-        )
-
-
-def build(
-    question: Question, task: Task, labels: Ints, attributes: tuple[Attribute, ...], sample_weight: Array | None = None
-) -> tuple[Layout, Algebra]:
-    """Lay out what a question asks, whose ridge is known, of rows with these labels and groups."""
-    notions, gap, surrogate = question.notions, question.gap, question.surrogate
-    for notion in notions:
-        notion.check(task, surrogate)
-        if not gap.even and not notion.two_sided:
-            raise InputError(
-                f"gap {gap.name!r} would reward a larger value of {notion.name!r}, which counts on one side only; "
-                "use gap='squared'."
-            )
-    atoms = find_atoms(labels, attributes, sample_weight)
-    compared: list[tuple[NDArray[np.bool_], Quantity, str, tuple[int, ...] | None]] = []
-    contrasts: list[Contrast] = []
-    for index, notion in enumerate(notions):
-        for place, attribute in enumerate(attributes):
-            named = [notion.name] * (len(notions) > 1) + [attribute.name] * (len(attributes) > 1)
-            prefix, levels = "".join(f"{part}: " for part in named), attribute.levels
-            for comparison in notion.comparisons(task, surrogate):
-                suffix = f" | {comparison.words}" if comparison.words else ""
-                first, of = len(compared), comparison.labels
-                for level, name in enumerate(levels):
-                    inside = atoms.belongs(place, level, of)
-                    compared.append((inside, comparison.quantity, f"{prefix}{name}{suffix}", of))
-                weights = [float(atoms.weights[inside].sum()) for inside, *_ in compared[first:]]
-                _check_weights(weights, attribute, comparison, notion)
-                for i, j in _pairs(len(levels), comparison.contrast == "each", gap.even):
-                    words = levels[i] if j is None else f"{levels[i]} - {levels[j]}"
-                    minus, name = None if j is None else first + j, f"{prefix}{words}{suffix}"
-                    contrasts.append(Contrast(first + i, minus, name, index, notion.two_sided, notion.floor))
-    cells, into = _merged(atoms, np.column_stack([inside for inside, *_ in compared]), sample_weight)
-    placed = tuple(Average(quantity, np.unique(into[inside]), name, of) for inside, quantity, name, of in compared)
-    quantities, k = _place(cells.count, placed)
-    layout = Layout(cells, quantities, k, placed, tuple(contrasts), tuple(notion.name for notion in notions))
-    return layout, layout.algebra(gap, question.ridge or 0.0)
-
-
-def _check_weights(weights: list[float], attribute: Attribute, comparison: Comparison, notion: Notion) -> None:
-    if min(weights) <= 0.0:
-        empty = ", ".join(f"{level!r}" for level, w in zip(attribute.levels, weights, strict=True) if w <= 0.0)
-        found = ", ".join(counts_in_words(attribute.levels, weights))
-        which = "" if comparison.labels is None else f" with {comparison.words}"
-        raise InputError(
-            f"notion {notion.name!r} needs rows{which} in every group of {attribute.name!r}, "
-            f"found none in {empty} (weight per group: {found}); merge groups, or leave small ones out "
-            f"with {spelled('min_size', 'groups=Groups(min_size=...)')}."
-        )
-
-
-def _pairs(n: int, each: bool, even: bool) -> list[tuple[int, int | None]]:
-    """Each of n groups by itself, or all pairs, in both orders where phi is not even."""
-    if each:
-        return [(i, None) for i in range(n)]
-    return [pair for i, j in combinations(range(n), 2) for pair in ((i, j), (j, i))[: 1 if even else 2]]
-
-
-def _place(count: int, averages: tuple[Average, ...]) -> tuple[tuple[tuple[Quantity, Ints], ...], int]:
-    """Give every (quantity, cell) that is needed its index in L; the training loss needs all cells."""
-    used = {Quantity("loss"): np.ones(count, dtype=bool)}
-    for average in averages:
-        used.setdefault(average.quantity, np.zeros(count, dtype=bool))[average.cells] = True
-    placed, k = [], 0
-    for quantity, need in used.items():
-        where = np.full(count, -1, dtype=np.intp)
-        where[need] = np.arange(k, k + int(need.sum()))
-        k += int(need.sum())
-        placed.append((quantity, where))
-    return tuple(placed), k + 1

@@ -6,18 +6,20 @@
     dh   = A G,  A = [p ; diag(phi'(z)) B]
 
 The last cell is the penalty |w|^2 / 2 (intercepts excepted), so that the ridge is linear in the cells too.
+Some notions compare a smooth function of averages (`curves`): z = psi(L), and B is then that of the cells at hand.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..validation import Registry
+from .curves import Figures
 from .losses import Array
 
 
@@ -152,7 +154,8 @@ class Algebra:
     """Loss row, contrasts and gap function. Shapes: L (R, k), z (R, q), h (R, m), A (R, m, k), m = 1 + q.
 
     ``means`` (e, k) are the averages per group that the contrasts compare, B = signs^T means with ``signs`` (e, q),
-    and ``mean_names`` say which group and rows each average is of.
+    and ``mean_names`` say which group and rows each average is of. Where contrasts are of curves, ``psi`` makes figures
+    (F,) of the averages, ``signs`` are (F, q), names those of figures, and B is not a number: `at` gives that of cells.
     """
 
     p: Array
@@ -166,6 +169,7 @@ class Algebra:
     means: Array | None = None
     signs: Array | None = None
     mean_names: tuple[str, ...] = ()
+    psi: Figures | None = None
 
     @property
     def m(self) -> int:
@@ -175,7 +179,43 @@ class Algebra:
         return np.asarray(L @ self.p)
 
     def gaps(self, L: Array) -> Array:
-        return np.asarray(L @ self.B.T - self.b)
+        if self.psi is None:
+            return np.asarray(L @ self.B.T - self.b)
+        means, signs = self._curved()
+        return np.asarray(self.psi.values(L @ means.T) @ signs - self.b)
+
+    def _curved(self) -> tuple[Array, Array]:
+        assert self.means is not None
+        assert self.signs is not None
+        return self.means, self.signs
+
+    def contrasts(self, L: Array) -> Array:
+        """Return the slopes of the gaps in the cells, (R, q, k)."""
+        if self.psi is None:
+            return np.broadcast_to(self.B, (len(L), *self.B.shape))
+        means, signs = self._curved()
+        return np.asarray(signs.T @ (self.psi.slopes(L @ means.T) @ means))
+
+    def at(self, L: Array) -> Algebra:
+        """Return the algebra that is linear in the cells and touches this one at some (k,): itself, if it is linear."""
+        if self.psi is None:
+            return self
+        B = self.contrasts(L[None])[0]
+        return replace(self, B=B, b=B @ L - self.gaps(L[None])[0], psi=None)
+
+    def bend(self, L: Array, multipliers: Array) -> Array | None:
+        """Return the second derivatives (k, k) of multipliers . z in the cells (k,); None where z is linear."""
+        if self.psi is None:
+            return None
+        means, signs = self._curved()
+        return np.asarray(means.T @ self.psi.bends(means @ L, signs @ multipliers) @ means)
+
+    @property
+    def bent(self) -> NDArray[np.bool_]:
+        """Tell which gaps are not linear in the cells, (q,)."""
+        if self.psi is None:
+            return np.zeros(len(self.b), dtype=bool)
+        return np.asarray((self._curved()[1] != 0.0)[self.psi.bent].any(axis=0))
 
     def _effective(self, L: Array) -> Array:
         """Return z, with the harmless side of one-sided gaps set to 0 when phi is even."""
@@ -187,7 +227,7 @@ class Algebra:
 
     def jacobian(self, L: Array) -> Array:
         """A with dh/dw = A G."""
-        fair = self.gap.slope(self._effective(L))[:, :, None] * self.B
+        fair = self.gap.slope(self._effective(L))[:, :, None] * self.contrasts(L)
         return np.concatenate([np.broadcast_to(self.p, (len(L), 1, len(self.p))), fair], axis=1)
 
     def violation(self, z: Array) -> Array:

@@ -14,13 +14,14 @@ from ..exceptions import FairfrontWarning, InputError
 from ..records import Record
 from ..validation import check_choice, check_favourable, check_flag, check_positive
 from ..validation.inputs import LARGEST, SMALLEST, find_classes
-from .cells import Layout, build
+from .comparisons import Notion, Surrogate, compared_rows
 from .gaps import GAPS, Algebra, Gap, SquaredGap
 from .groups import Attribute, Groups, check_groups
+from .layout import Layout, build
 from .losses import LOSSES, Array, Logistic, Loss, Measure, Softmax, Task
-from .notions import NOTIONS, Notion, Surrogate, compared_rows
+from .notions import NOTIONS
 from .proxies import proxy_sentences
-from .surrogates import BinaryRate, ClassRate, Quantity, Relabelled, Score
+from .surrogates import Bias, BinaryRate, ClassRate, Quantity, Relabelled, Score, Square
 
 Notions = str | Notion | tuple[str | Notion, ...] | list[str | Notion]
 TaskName = Literal["classification", "regression"]
@@ -67,15 +68,18 @@ class Question(Record):
     ) -> Question:
         """Return the question of names and settings as people give them, checked.
 
-        ``task`` is regression for the squared loss and classification for all others, unless given.
+        ``task`` is regression for the squared loss and classification for all others, unless given. The surrogate is
+        "rate" for notions that know no other.
         """
         given = notion if isinstance(notion, (tuple, list)) else (notion,)
         if not given:
             raise InputError("notion is empty, expected at least one notion.")
-        chosen = LOSSES.made(loss, Loss)
+        chosen, asked = LOSSES.made(loss, Loss), tuple(NOTIONS.made(each, Notion) for each in given)
+        if settings.get("surrogate") == "loss" and all(each.no_losses for each in asked):
+            settings["surrogate"] = "rate"
         usual: TaskName = "regression" if chosen.kinds[0] == "regression" else "classification"
         return cls(
-            notions=tuple(NOTIONS.made(each, Notion) for each in given),
+            notions=asked,
             loss=chosen,
             gap=GAPS.made(gap, Gap),
             ridge=None if ridge is None else check_positive(ridge, "ridge", zero=True),
@@ -176,11 +180,13 @@ class Objectives:
 
 
 def measure(quantity: Quantity, loss: Loss, task: Task) -> Measure:
-    if quantity.kind == "score":
-        return Score()
+    if quantity.kind in ("score", "square"):
+        return Score() if quantity.kind == "score" else Square()
     if quantity.kind == "rate" and task.kind == "multiclass":
         return ClassRate(quantity.label)
     label = None if quantity.label is None else float(task.targets(quantity.label))
+    if quantity.kind == "bias" and label is not None:
+        return Bias(label)
     if quantity.kind == "rate":
         return BinaryRate(label)
     return loss if label is None else Relabelled(loss, label)

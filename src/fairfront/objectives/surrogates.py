@@ -16,10 +16,11 @@ class Quantity:
     """The name of a measure.
 
     ``loss`` on ``label`` (None: the row's own label); ``rate``, the smooth share decided as ``label``
-    (None: the smooth error, one minus the share decided as the own label); ``score``, the prediction itself.
+    (None: the smooth error, one minus the share decided as the own label); ``score``, the prediction itself, and its
+    ``square``; ``bias``, the smooth share decided as ``label`` less the share labelled so.
     """
 
-    kind: Literal["loss", "rate", "score"]
+    kind: Literal["loss", "rate", "score", "square", "bias"]
     label: int | None = None
 
 
@@ -97,6 +98,17 @@ class BinaryRate(Measure):
 
 
 @dataclass(frozen=True)
+class Bias(BinaryRate):
+    """The smooth share decided as ``label`` less 1 for rows labelled so: its mean is how much too high it is."""
+
+    label: float = 1.0
+
+    def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
+        value, slope = super().value_slope(score, target)
+        return value - (target == self.label), slope
+
+
+@dataclass(frozen=True)
 class ClassRate(Measure):
     """Smooth share decided as class ``label``: its softmax probability; None: one minus the own class's."""
 
@@ -138,3 +150,14 @@ class Score(Measure):
 
     def curvature(self, score: Array, target: Array) -> Array:
         return np.zeros_like(score)[..., None, :]
+
+
+@dataclass(frozen=True)
+class Square(Measure):
+    """The square of the score, for how scores spread."""
+
+    def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
+        return score[..., 0, :] ** 2, 2.0 * score
+
+    def curvature(self, score: Array, target: Array) -> Array:
+        return np.full_like(score, 2.0)[..., None, :]

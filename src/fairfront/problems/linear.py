@@ -15,8 +15,8 @@ from scipy.linalg import cho_factor, cho_solve
 
 from ..exceptions import InputError
 from ..objectives import Algebra, Array, Gap, Groups, Layout, Loss, Objectives, Question, Task, take_groups
+from ..objectives.comparisons import Surrogate
 from ..objectives.losses import Squared
-from ..objectives.notions import Surrogate
 from ..objectives.question import Notions, TaskName
 from ..objectives.surrogates import around
 from ..validation import is_dask

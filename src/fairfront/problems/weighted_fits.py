@@ -198,6 +198,11 @@ def estimator_problem(
     regression = measured == "squared"
     if regression and criterion == "rate_gap":
         raise InputError("criterion 'rate_gap' compares decisions, found a regressor; use criterion='loss_gap'.")
+    if any(notion.no_losses for notion in Question.of(**known).notions):
+        raise InputError(
+            f"notion {known.get('notion')!r} is made of shares of decisions, expected one of losses, which weights of "
+            "rows stand for; use notion='equalized_odds', or leave estimator out for linear models."
+        )
     question = Question.of(**known, loss=measured, ridge=0.0, task="regression" if regression else "classification")
     asked_of = (rows.labels, rows.groups, rows.weight)
     objectives = driven = Objectives.of(question, *asked_of)

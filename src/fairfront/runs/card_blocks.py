@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..measures.disclosure import EXACT, ROUNDED, with_rounding
-from ..measures.figures import VALUES
+from ..measures.figures import MORE, VALUES
 from ..measures.lines import ALL, REFERENCE
 from ..measures.moves import OVERALL
 from .options import in_words
@@ -24,6 +24,8 @@ HEADS = {
     "selection": "approval rate",
     "tpr": "TPR",
     "fpr": "FPR",
+    **{name: MORE[name].heading for name in MORE},
+    "precision": "precision",
     "prediction": "mean prediction",
     "residual": "mean residual",
     "mse": "squared error",

@@ -20,7 +20,7 @@ from ..objectives import rates_of
 from ..pareto import spread
 
 ALIKE, NO_BETTER, UNCONSTRAINED = "alike", "no better", "unconstrained"
-ACRONYMS = {"auc": "AUC", "fpr": "FPR", "tpr": "TPR"}
+ACRONYMS = {"auc": "AUC", "fpr": "FPR", "npv": "NPV", "tpr": "TPR"}
 TOLERANCE = 0.005
 RELATIVE = 0.05
 SHOWN = 7

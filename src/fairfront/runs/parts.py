@@ -27,11 +27,12 @@ from ..measures.claims import worst_pair
 from ..measures.cutoffs import Operating, Side
 from ..measures.decisions import decide
 from ..measures.disclosure import LIMIT, NOTABLE
-from ..measures.figures import Column
+from ..measures.figures import MORE, RATIO_OF, Column
 from ..measures.intervals import ratio_interval, share_interval, span_of, worst_gap_lower, worst_gap_upper
 from ..measures.judged import read_judged
 from ..measures.lines import ALL, COMPARED, EVERYONE, REFERENCE
 from ..measures.moves import OVERALL
+from ..measures.notion_figures import figures_of, more_of
 from ..measures.paired import Change, PairedRows, effective_rows, mean_change, rounded
 from ..measures.ranges import Range
 from ..measures.ranks import ranking
@@ -46,11 +47,11 @@ RESAMPLES = 200
 CONFIDENCE = 0.95
 FIGURES = ("auc", "ks", "gini", "error", "selection", "mse")
 OVERALL_COLUMNS = {"selection": "approval_rate"}
-RATES = ("selection", "tpr", "fpr", "error", "prediction", "residual", "mse")
+RATES = ("selection", "tpr", "fpr", "error", *MORE, "prediction", "residual", "mse")
 CALIBRATION = ("mean_score", "in_the_large", "slope", "brier")
 GAPS = (
     *("tpr_gap", "fpr_gap", "selection_gap", "error_gap", "precision_gap", "selection_ratio", "odds_gap", "recall_gap"),
-    *("prediction_gap", "residual_gap", "mse_gap"),
+    *("tpr_ratio", *(f"{name}_gap" for name in MORE), "prediction_gap", "residual_gap", "mse_gap"),
 )
 
 
@@ -151,8 +152,8 @@ def _audits(front: Frontier, rows: Part, settings: Settings, scores: Array, resp
         known: dict[str, Any] = {"favourable": task.favourable_label, "operating": operating}
         kind: Any = "regression" if task.kind == "regression" else "classification"
         models.append(read_judged(rows.y, given, task=kind, sample_weight=rows.weight, **known))
-    drawn: dict[str, Any] = {"n_resamples": RESAMPLES, "random_state": settings.seed}
-    return audits(models, rows.groups, options, left_out=dict(front.facts.left_out), **drawn)
+    known = {"left_out": dict(front.facts.left_out), "more": figures_of(front.facts.notions, task)}
+    return audits(models, rows.groups, options, n_resamples=RESAMPLES, random_state=settings.seed, **known)
 
 
 def _given(front: Frontier, place: int, scores: Array, responses: Array | None) -> tuple[Any, Operating]:
@@ -230,10 +231,9 @@ def _notable(rounding: Any) -> list[float]:
 
 def of_evaluation(front: Frontier, place: int) -> dict[str, Any]:
     """Return ``groups`` and ``worst`` gaps of a point from the evaluation that choices are made on."""
-    record = front.record()
-    groups = {name: _group_lines(front, name, rates, place) for name, rates in record.groups.items()}
-    everyone = _everyone(front, place)
-    return {"groups": {name: [*lines, everyone] for name, lines in groups.items()}, "worst": _worst(front, place)}
+    rates, everyone = front.record().groups, _everyone(front, place)
+    groups = {name: [*_group_lines(front, name, each, place), everyone] for name, each in rates.items()}
+    return {"groups": groups, "worst": _worst(front, place)}
 
 
 def _group_lines(front: Frontier, name: str, rates: PerGroup, place: int) -> list[dict[str, Any]]:
@@ -244,7 +244,7 @@ def _group_lines(front: Frontier, name: str, rates: PerGroup, place: int) -> lis
     if isinstance(rates, GroupRates):
         for line, good in zip(lines, rates.people("tpr", front.facts.task.favourable).tolist(), strict=True):
             line |= {"labelled_favourable": good, "base_rate": good / line["rows"] if line["rows"] else None}
-    for figure in (figure for figure in RATES if figure in rates.names):
+    for figure in (figure for figure in RATES if figure in (*rates.names, *more_of(front.record()))):
         value = rates.rate(figure)[place]
         ends, off = [np.full(len(value), np.nan)] * 2, np.zeros(len(value))
         if isinstance(rates, GroupRates):
@@ -288,7 +288,7 @@ def _worst(front: Frontier, place: int) -> list[dict[str, Any]]:
         if isinstance(rates, GroupRates) and column.gap:
             ends = tuple(record.figure(name, CONFIDENCE, end)[place] for end in (worst_gap_lower, worst_gap_upper))
         elif isinstance(rates, GroupRates):
-            span = record.span(attribute, "selection").take([place])
+            span = record.span(attribute, RATIO_OF[column.figure]).take([place])
             ends = tuple(end[0] for end in ratio_interval(span, CONFIDENCE))
         pair = worst_pair(record, name, place, front.facts.task)
         told = rounded([record[name][place], *ends], figure=column.figure)

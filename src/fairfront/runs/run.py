@@ -17,7 +17,7 @@ from ..frontier.rule_models import RuleModels
 from ..frontier.store import KIND as FRONTIER_KIND
 from ..frontier.store import write_frontier
 from ..measures.disclosure import LIMIT
-from ..measures.figures import reference_words
+from ..measures.sentences import reference_words
 from ..storage.folders import make_folder, write_file, write_folder
 from ..storage.packages import write_package
 from ..storage.places import MANIFEST, check_new_folder

@@ -14,8 +14,8 @@ from ..frontier.linear_frontier import MOST_REFITS
 from ..measures.cutoffs import Operating, check_costs
 from ..objectives import LOSSES, NOTIONS
 from ..objectives.bands import check_bands
+from ..objectives.comparisons import Surrogate
 from ..objectives.groups import FEWEST
-from ..objectives.notions import Surrogate
 from ..records import Record
 from ..tables import MISSING, check_delimiter, check_encoding
 from ..tables.notation import Decimal, check_decimal, check_form

@@ -36,7 +36,8 @@ def problem_fingerprint(problem: Any, start: Array | None = None, **settings: An
     else:
         if hasattr(problem, "functions"):
             known["functions"] = (_code_of(problem.functions), _code_of(problem.jac))
-        numbers = np.concatenate([algebra.p, algebra.B.reshape(-1), algebra.b])
+        known_B = algebra.B if algebra.psi is None else np.asarray(algebra.means)
+        numbers = np.concatenate([algebra.p, known_B.reshape(-1), algebra.b])
         derived = {"objectives": (algebra.names, _rounded(numbers))}
     return Fingerprint(_digests(known), _cells_digest(problem, start), _digests(derived))
 

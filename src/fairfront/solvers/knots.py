@@ -74,6 +74,11 @@ def with_guards(problem: LinearProblem, rows: Algebra, plain: Array, allowed: fl
             "no_group_worse has no meaning for mean predictions, which have no better side; "
             "use notion='disparate_mistreatment'."
         )
+    if rows.psi is not None:
+        raise InputError(
+            f"no_group_worse needs averages of groups, found {', '.join(rows.notions)}, which compares functions of "
+            "them; use notion='equalized_odds'."
+        )
     assert rows.means is not None
     high = np.array([a.quantity.kind == "rate" and a.quantity.label is not None for a in averages])
     stated = np.array([a.labels is not None or a.quantity.label in (None, problem.task.favourable) for a in averages])
@@ -108,7 +113,7 @@ def solve_caps(solver: KnotSolver, start: Knot, caps: Array) -> Knot:
 
 def _judged(solver: KnotSolver, at: Knot, target: Target) -> Knot:
     caps = target.caps_at(solver.algebra, np.array([at.level]))[0]
-    status, certified = _status(solver, at, target), _is_optimum(solver, at)
+    status, certified = _status(solver, at, target), solver.rows.psi is None and is_optimum(solver, at)
     return replace(at, caps=caps, status=status, certified=certified, pi=target.pi[0])
 
 
@@ -126,11 +131,15 @@ def _status(solver: KnotSolver, at: Knot, target: Target) -> Status:
     return Status.LINE if levels.min() >= ON_LINE * levels.max() else Status.CHEBYSHEV
 
 
-def _is_optimum(solver: KnotSolver, at: Knot) -> bool:
-    """Tell whether the point is a global optimum: precise, and the minimum of a convex Lagrangian."""
+def is_optimum(solver: KnotSolver, at: Knot) -> bool:
+    """Tell whether the point is a global optimum: precise, and the minimum of a convex Lagrangian.
+
+    Of gaps that are curves that says nothing, because these need not be convex where the cells are, but for plain
+    training, in which they have no part.
+    """
     if not at.kkt <= PRECISE:
         return False
-    rows, x = solver.rows, at.multipliers
+    rows, x = solver.rows.at(at.L), at.multipliers
     omega = rows.p + x @ rows.B
     lowest = -CONVEX * (rows.p + np.abs(x) @ np.abs(rows.B))
     return _is_convex(solver.problem, omega, lowest) and _is_minimum(solver.problem, omega, at.W, at.G, solver.size)

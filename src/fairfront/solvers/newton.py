@@ -17,7 +17,19 @@ from ..problems.resources import check_points
 from ..validation import check_choice, check_count, check_flag, check_positive
 from .base import TARGETS, Accepted, Journal, OnPoint, Path, Request, Solved, Solver, Status, Target, check_needs, tops
 from .hard_points import approach, past_zero, restarted, unrounded
-from .knots import MOST, OnKnot, alike, first_knot, knot_solver, refine, settled, solve_caps, solve_knot, unheard
+from .knots import (
+    MOST,
+    OnKnot,
+    alike,
+    first_knot,
+    is_optimum,
+    knot_solver,
+    refine,
+    settled,
+    solve_caps,
+    solve_knot,
+    unheard,
+)
 from .loop import Aim, Outcome
 from .sqp import PRECISE, Knot, KnotSolver
 
@@ -149,7 +161,7 @@ def newton_path(
     plain = journal.weights(lambda: problem.fit(problem.algebra.p))
     solver = knot_solver(newton, problem, plain, journal)
     start = first_knot(solver, plain)
-    if problem.loss.smooth and start.kkt <= PRECISE and not start.certified:
+    if problem.loss.smooth and start.kkt <= PRECISE and not is_optimum(solver, start):
         warnings.warn(
             f"unconstrained training has no certain optimum at ridge {float(problem.algebra.p[-1]):.3g}: labels can be "
             "separated, so that weights grow without end, or columns are nearly collinear; weights are those of an "

@@ -69,7 +69,8 @@ def refit(
     found = Refit(np.empty((S, *W.shape)), np.empty((S, N, k)), np.empty((S, N, k)), np.ones((S, N), dtype=bool))
     done = 0
     for part in np.array_split(np.arange(S), -(-S // max(1, ROOM // bytes_each))):
-        paths = _Paths(problem, newton, samples.take(part), W[plain], caps.max(axis=0), bytes_each <= 4 * ROOM)
+        together = bytes_each <= 4 * ROOM and problem.algebra.psi is None  # curves have a slope per sample
+        paths = _Paths(problem, newton, samples.take(part), W[plain], caps.max(axis=0), together)
         for place in [plain, *(i for i in range(N) if i != plain)]:
             paths.solve_plain() if place == plain else paths.solve(caps[place])
             found.W[part, place], found.L[part, place] = paths.W, paths.L

@@ -15,7 +15,7 @@ from scipy.linalg import block_diag
 
 from ..exceptions import InputError
 from ..objectives import Algebra, Array, Gap, Groups, Loss, Measure, Notion, Objectives, Question, warn_of_proxies
-from ..objectives.notions import Surrogate
+from ..objectives.comparisons import Surrogate
 from ..validation import check_instance, check_positive, refuse, refuse_masked
 from ..validation.inputs import as_numbers, check_labels, check_weights, shape_of
 
@@ -230,6 +230,11 @@ def objectives_of(*labels: Objectives) -> TorchObjectives:
         )
         blocks.append(block)
         first += known.layout.k - 1
+    if several and any(label.algebra.psi is not None for label in labels):
+        raise InputError(
+            f"y has several columns, expected one for {', '.join(labels[0].algebra.notions)}, which compares functions "
+            "of averages; use notion='equalized_odds', or one column."
+        )
     algebra = _stacked([label.algebra for label in labels]) if several else labels[0].algebra
     return TorchObjectives(algebra, tuple(blocks), cells.n, blocks[-1].columns.stop, labels)
 

@@ -40,7 +40,7 @@ function attributeOf(given, count) {
     span: (name, place, group) => {
       const at = place * c + group;
       const known = spans.get(name);
-      return known ? [known.low[at], known.high[at], known.least[group]] : [rates.get(name)[at], rates.get(name)[at], behind[name][group]];
+      return known ? [known.low[at], known.high[at], known.least[known.least.length > c ? at : group]] : [rates.get(name)[at], rates.get(name)[at], behind[name][group]];
     },
     count,
   };

@@ -9,6 +9,11 @@ const RATE_WORDS = {
   tpr: ["True positive rate", `share predicted ${GOOD} among people labelled ${GOOD}`],
   fpr: ["False positive rate", `share predicted ${GOOD} among people with another label`],
   error: ["Error rate", "share of all people whose prediction differs from their label"],
+  precision: ["Precision", `share labelled ${GOOD} among people predicted ${GOOD}`],
+  npv: ["Negative predictive value", `share with another label among people not predicted ${GOOD}`],
+  favourable_errors: ["Errors in favour", `share predicted ${GOOD} among people predicted wrongly`],
+  f_score: ["F1 score", "harmonic mean of precision and true positive rate"],
+  balanced_accuracy: ["Balanced accuracy", "mean of the shares predicted rightly of either label"],
   prediction: ["Mean prediction", "mean of the predictions"],
   residual: ["Mean residual", "mean of value minus prediction: above 0 where the model predicts too little"],
   mse: ["Mean squared error", "mean of (value - prediction) squared"],
@@ -28,11 +33,13 @@ function isCompared(rate) {
 const SHORT = {
   tpr_gap: "TPR gap", fpr_gap: "FPR gap", selection_gap: "Selection gap", error_gap: "Error gap",
   recall_gap: "Recall gap", selection_ratio: "Selection ratio", error: "Error", approval_rate: "Approval rate", auc: "AUC", mse: "Mean squared error",
+  precision_gap: "Precision gap", npv_gap: "NPV gap", favourable_errors_gap: "Gap of errors in favour", f_score_gap: "F1 gap",
+  balanced_accuracy_gap: "Balanced accuracy gap", tpr_ratio: "TPR ratio", log_ratio_gap: "Training gap of the log ratio",
   loss: "Training loss", loss_gap: "Training loss gap", smooth_rate_gap: "Training smooth rate gap",
   prediction_gap: "Prediction gap", residual_gap: "Residual gap", mse_gap: "Squared error gap", cost: "Cost",
 };
 const LARGER = new Set(raw.facts.larger); // columns whose larger values are better
-const NUMBERS = new Set(["auc", "selection_ratio", "loss", "loss_gap", "smooth_rate_gap", "mse", "cost",
+const NUMBERS = new Set(["auc", "selection_ratio", "tpr_ratio", "log_ratio_gap", "loss", "loss_gap", "smooth_rate_gap", "mse", "cost",
   "prediction_gap", "residual_gap", "mse_gap", "prediction", "residual"]);
 
 function kindOf(name) {
