@@ -58,7 +58,7 @@ def published(record: Evaluation, task: Task) -> Evaluation:
     figures = {name: getattr(found, name) for name in ("columns", "signed", "groups", "labels", "alike")}
     known = {name: sizes[name] for name in record.sizes}
     ranges = {name: dict(sorted(each.items())) for name, each in ranges.items()}
-    return replace(record, **figures, sizes=known, ranges=ranges, small=LIMIT, sums=None)
+    return replace(record, **figures, sizes=known, ranges=ranges, small=LIMIT, sums=None, task=None)
 
 
 def notebook_form(record: Evaluation) -> str:
