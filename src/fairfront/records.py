@@ -1,9 +1,11 @@
-"""Records: dataclasses that print on one screen, whatever they hold."""
+"""Records: dataclasses that print on one screen, whatever they hold, and how notebooks show them, without a script."""
 
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
+from html import escape
 from typing import Any
 
 WIDTH = 600
@@ -35,3 +37,21 @@ class Record:
 
 def _cut(text: str, room: int) -> str:
     return text if len(text) <= room else f"{text[: room - 3]}..."
+
+
+def html_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return an escaped table; the first cell of a row is its heading."""
+
+    def cell(tag: str, scope: str, text: str) -> str:
+        return f'<{tag}{scope} style="text-align:right;padding:2px 8px">{escape(text)}</{tag}>'
+
+    top = "".join(cell("th", ' scope="col"', head) for head in heads)
+    lines = (cell("th", ' scope="row"', row[0]) + "".join(cell("td", "", each) for each in row[1:]) for row in rows)
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def html_record(title: str, sentence: str, parts: str, after: str) -> str:
+    """Return a record for a notebook: its name, one sentence, HTML that is escaped already, and what to do next."""
+    head = f"<b>{escape(title)}</b>: {escape(sentence)}<br>"
+    return f'<div style="font:13px/1.4 system-ui,sans-serif">{head}{parts}<small>{escape(after)}</small></div>'

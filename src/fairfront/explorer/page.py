@@ -9,6 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from html import escape
@@ -24,7 +25,9 @@ from ..frontier import Frontier
 from ..frontier.judgement import is_test, operating_words
 from ..frontier.selection import plain_place
 from ..measures.disclosure import check_small
+from ..measures.published import published
 from ..objectives import Array
+from ..records import html_record, html_table
 from ..storage.documents import FORMULA
 from ..storage.folders import write_file
 from ..storage.places import check_new_file
@@ -41,7 +44,8 @@ SCRIPTS = (
 )
 GENERATOR = b'<meta name="generator" content="fairfront">'
 STYLES = ("explorer.css", "print.css")
-ROWS, WIDTH, HEIGHT, PAD = 12, 360, 200, 34
+ROWS, WIDTH, HEIGHT, PAD = 12, 360, 200, 46
+AFTER = "front.to_html(path) writes the explorer; front.select(...) gives a model."
 GREY, BLUE, DARK = "#a9b3c1", "#0072b2", "#3c4654"
 UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
@@ -187,10 +191,12 @@ def safe_json(record: Any) -> str:
     return json.dumps(record, ensure_ascii=True, allow_nan=False, separators=(",", ":")).translate(UNSAFE)
 
 
-def frontier_fragment(front: Frontier) -> str:
-    """Escaped HTML of a few points; figures of test rows are not among them."""
+def frontier_fragment(front: Frontier, title: str = "Frontier", after: str = AFTER) -> str:
+    """Escaped HTML of a few points, as they may be shared; figures of test rows are not among them."""
     evaluated = [name for name in front.evaluations if not is_test(name)]
     on = "validation" if "validation" in evaluated else evaluated[0] if evaluated else None
+    if on is not None and front.record(on).sums is not None:
+        front = replace(front, evaluations={on: published(front.record(on), front.facts.task)})
     known = front.column_names(on) if on else ()
     across = next((name for name in known if name.endswith("_gap")), front.facts.gap_column)
     up = next((name for name in ("error", "mse") if name in known), "loss")
@@ -200,18 +206,14 @@ def frontier_fragment(front: Frontier) -> str:
     columns = (up, *(name for name in ("approval_rate", "auc") if name in known), across)
     values = [front.column(name, on) for name in columns]
     plain, names = plain_place(front), front.models.names
-    heads = "".join(f"<th>{escape(name)}</th>" for name in ("id", "", *columns))
     lines = []
     for place in detailed(front, limit=ROWS):
         mark = "unconstrained" if place == plain else str(names[place])[:60] if names is not None else ""
-        numbers = [f"{v[place]:.4g}" if np.isfinite(v[place]) else "not defined" for v in values]
-        cells = (str(front.ids[place]), mark, *numbers)
-        lines.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
-    return (
-        f'<div style="font:13px/1.4 system-ui,sans-serif"><b>Frontier</b>: {escape(head)}<br>'
-        f"<small>{escape(sentence)}</small><br>{_picture(front, on, across, up)}"
-        f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
-        "<small>front.to_html(path) writes the explorer; front.select(...) gives a model.</small></div>"
+        numbers = [f"{v[place]:.4f}" if np.isfinite(v[place]) else "not defined" for v in values]
+        lines.append((str(front.ids[place]), mark, *numbers))
+    table = html_table(("id", "", *columns), lines)
+    return html_record(
+        title, head, f"<small>{escape(sentence)}</small><br>{_picture(front, on, across, up)}{table}", after
     )
 
 
@@ -230,6 +232,17 @@ def _picture(front: Frontier, on: str | None, across: str, up: str) -> str:
         f'<text x="{WIDTH / 2}" y="{HEIGHT - 12}" text-anchor="middle" font-size="11">{escape(across)}</text>'
         f'<text transform="translate(14 {HEIGHT / 2}) rotate(-90)" text-anchor="middle" font-size="11">'
         f"{escape(up)}</text>"
+    )
+    ends = [f"{end:.3g}" for each in (x, y) for end in (each[known].min(), each[known].max())]
+    places = [
+        (PAD, HEIGHT - 20, "start"),
+        (WIDTH - 10, HEIGHT - 20, "end"),
+        (PAD - 3, HEIGHT - PAD, "end"),
+        (PAD - 3, 18, "end"),
+    ]
+    words += "".join(
+        f'<text x="{left}" y="{top}" text-anchor="{anchor}" font-size="9">{end}</text>'
+        for end, (left, top, anchor) in zip(ends, places, strict=True)
     )
     label = escape(f"{up} against {across}")
     size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'

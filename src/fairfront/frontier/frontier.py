@@ -3,57 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from ..exceptions import InputError
 from ..measures.calibration import Calibration, calibration_table, fit_platt
 from ..measures.figures import larger_is_better
-from ..measures.moves import Flips, flips
-from ..objectives import Array, warn_of_names
+from ..measures.moves import flips
+from ..objectives import warn_of_names
 from ..pareto import nondominated
 from ..validation import check_instance, check_text
 from ..validation.inputs import check_labels, check_weights
 from .estimator_models import at_cutoff
+from .explanation import Explanation
 from .frontier_columns import FrontierColumns
 from .judgement import check_comparable, checked_features, encode_labels, held_rows
 from .models import LinearModels
 
 ROUNDING = 1e-9
 """A coefficient that is smaller than this share of the other one has no sign of its own."""
-
-
-@dataclass(frozen=True, repr=False)
-class Explanation:
-    """What changes from one point to another.
-
-    features          names, the most moved first
-    before, after     their coefficients in the two models (favourable decision for two classes)
-    changed_sign      whether the sign changed
-    group_auc         with data: how well each feature alone tells the smallest group from the reference (0.5: not)
-    flips             with data: who gains and who loses a favourable decision, per attribute
-    """
-
-    features: tuple[str, ...]
-    before: Array
-    after: Array
-    changed_sign: NDArray[np.bool_]
-    group_auc: Array | None
-    flips: dict[str, Flips]
-
-    def __repr__(self) -> str:
-        return f"Explanation({self.sentence()})"
-
-    def sentence(self, top: int = 3) -> str:
-        moved = ", ".join(
-            f"{name} {before:+.3g} to {after:+.3g}"
-            for name, before, after in zip(self.features[:top], self.before[:top], self.after[:top], strict=True)
-        )
-        return f"Moved most: {moved}; {int(self.changed_sign.sum())} coefficients changed sign."
 
 
 class Frontier(FrontierColumns):

@@ -18,7 +18,7 @@ from ..problems import LinearProblem, blas_threads, problem_of
 from ..problems.point import check_finite
 from ..problems.resources import check_memory, check_points
 from ..problems.samples import Samples
-from ..records import Record
+from ..records import Record, html_record, html_table
 from ..solvers import Solver, Status
 from ..solvers.base import Mask, Solved, tops
 from ..solvers.hard_points import at_kinks
@@ -206,6 +206,15 @@ class Stability(Record):
     flips: Array
     n: int
     confidence: float
+
+    def _repr_html_(self) -> str:
+        """Show the bands of every point."""
+        bands = [(f"{low:.4g} to {high:.4g}" for low, high in each) for each in (self.loss, self.gap)]
+        share = (f"{each:.1%}" if np.isfinite(each) else "" for each in self.flips)
+        rows = zip(map(str, range(len(self.flips))), *bands, share, strict=True)
+        table = html_table(("point", "loss", "worst gap", "decisions that differ"), list(rows))
+        said = f"{self.confidence:.0%} bands of {self.n} bootstrap refits, in the order of the points"
+        return html_record("Stability", said, table, "front.plot(stability=...) draws the bands.")
 
 
 @blas_threads(1)

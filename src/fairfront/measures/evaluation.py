@@ -66,6 +66,8 @@ class Evaluation(Record):
         Where counts are rounded, the least and the most that exact rates can be; "" has those of all rows.
     sums : Sums or None
         Exact counts behind the figures; they stay in memory and are never written.
+    task : Task or None
+        What was predicted, known together with ``sums``.
     operating : OperatingPoint or None
         The rule and the cut-offs (N,) that decisions were made at; None at 0.5 (or a score of 0), which nobody gave.
     labels : array of shape (K,) or None
@@ -93,6 +95,7 @@ class Evaluation(Record):
     small: int = 0
     ranges: dict[str, dict[str, RateRange]] = field(default_factory=dict)
     sums: Sums | None = field(default=None, repr=False)
+    task: Task | None = field(default=None, repr=False)
     operating: OperatingPoint | None = None
     labels: Array | None = None
     alike: Array | None = None
@@ -117,6 +120,11 @@ class Evaluation(Record):
     @property
     def n_models(self) -> int:
         return len(next(iter(self.columns.values())))
+
+    def _repr_html_(self) -> str:
+        from .published import notebook_form
+
+        return notebook_form(self)
 
     def __getitem__(self, column: str) -> Array:
         if column in self.columns:
@@ -224,7 +232,7 @@ def judgement_of(sums: Sums, task: Task, attributes: Sequence[Attribute], name: 
     good, pairs = task.favourable, list(zip(attributes, sums.groups, strict=True))
     groups = {each.name: rates_of(counts, each.levels, good) for each, counts in pairs}
     record = evaluation_of(name, task, sums.overall, groups, area)
-    record = replace(record, sums=sums, proxies=tuple(each.name for each in attributes if each.is_proxy))
+    record = replace(record, sums=sums, task=task, proxies=tuple(each.name for each in attributes if each.is_proxy))
     if sums.effective_n is not None:
         sizes = {
             each.name: effective_sizes(*(Margins.of(cells[:, :-1], good) for cells in (counts.weight, counts.squared)))

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..objectives import Array, Task
 from ..objectives.groups import STEP
+from ..records import html_record, html_table
+from ..validation import counted
 from .counts import Counts, Means, Overall, Sums, ratio
 from .disclosure import (
     LIMIT,
@@ -30,6 +32,9 @@ from .notion_figures import more_of, with_figures
 from .promises import critical_table
 from .ranges import Range, RateRange, table_range
 from .rates import GroupMeans, Margins, PerGroup, derived_share, effective_sizes, means_of
+
+ROWS = 12
+"""Models of an evaluation that a notebook lists."""
 
 
 def published(record: Evaluation, task: Task) -> Evaluation:
@@ -72,7 +77,19 @@ def published(record: Evaluation, task: Task) -> Evaluation:
     known = {name: sizes[name] for name in record.sizes}
     ranges = {name: dict(sorted(each.items())) for name, each in ranges.items()}
     figures |= {"design": design, "errors": errors, "critical": critical_table(record)}
-    return replace(record, **figures, sizes=known, ranges=ranges, small=LIMIT, sums=None)
+    return replace(record, **figures, sizes=known, ranges=ranges, small=LIMIT, sums=None, task=None)
+
+
+def notebook_form(record: Evaluation) -> str:
+    """Return escaped HTML of the first models as they may be shared."""
+    if record.task is not None and record.sums is not None:
+        record = published(record, record.task)
+    names = [name for name in record.columns if "." not in name] or list(record.columns)
+    places = range(min(ROWS, record.n_models))
+    rows = [(str(place), *(f"{record[name][place]:.4g}" for name in names)) for place in places]
+    said = f"{counted(record.n_models, 'model')} on {counted(record.n, 'row')} of {record.name}; {record.rule}"
+    after = "evaluation['tpr_gap'] is a column; front.to_frame() has all of them."
+    return html_record("Evaluation", said, html_table(("place", *names), rows), after)
 
 
 def _errors(record: Evaluation, name: str, pool: Pool, means: GroupMeans) -> dict[str, Array]:

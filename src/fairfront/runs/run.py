@@ -100,7 +100,7 @@ class Run:
         return "Run(" + ";\n  ".join(lines) + ")"
 
     def _repr_html_(self) -> str:
-        return frontier_fragment(self.frontier)
+        return frontier_fragment(self.frontier, "Run", "run.select(...) gives a model with its card.")
 
     @property
     def shown(self) -> tuple[int, ...]:

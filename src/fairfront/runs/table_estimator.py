@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Self
 
@@ -15,6 +15,7 @@ from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, Target
 from ..exceptions import InputError
 from ..frontier.judgement import encode_labels
 from ..objectives import Task
+from ..records import html_record, html_table
 from ..tables.table import listed
 from ..validation import check_flag
 from ..validation.inputs import as_numbers, check_labels, check_weights
@@ -27,6 +28,7 @@ class TableEstimator(ABC):
     about: Mapping[str, Any]
     points: Any
     estimator: Any
+    facts: Mapping[str, Any] | None
     decision: Mapping[str, Any] | None
     cutoff: float | None
 
@@ -130,3 +132,22 @@ class TableEstimator(ABC):
             f"  predicts {labels}{cutoff};\n"
             f"  reads {listed(self.columns)})"
         )
+
+    def _repr_html_(self) -> str:
+        """Show what the card says of test, which is published, beside the unconstrained model."""
+        part = ((self.facts or {}).get("parts") or {}).get("test") or {}
+        rows = [
+            (name, *(_estimate(figure.get(which)) for which in ("chosen", "unconstrained", "difference")))
+            for name, figure in part.get("figures", {}).items()
+        ]
+        table = html_table(("on test", "this model", "unconstrained", "difference"), rows) if rows else ""
+        after = "model.predict(data), model.save(path)" + ("; model.card is the card." if self.facts else ".")
+        return html_record("Model", repr(self).removeprefix("TableModel(").removesuffix(")"), table, after)
+
+
+def _estimate(found: Sequence[float | None] | None) -> str:
+    """A value with its interval, and how far it may be off where counts are rounded; empty where there is none."""
+    if not found or None in found:
+        return ""
+    value, *ends = (f"{each:.3f}" for each in found)
+    return value + (f" ({ends[0]} to {ends[1]})" if len(ends) > 1 else "") + (f" ±{ends[2]}" if len(ends) > 2 else "")
