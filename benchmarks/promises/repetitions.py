@@ -152,7 +152,7 @@ def repetition(population: Population, learner: str, seed: int) -> dict[str, Any
     front = fit(train).evaluate(held.X, held.y, sensitive_features=held.groups)
     truth = population.truth(decisions(front, population.X))
     found["validation"], found["before"] = judged(front, "validation", truth), as_before(front, truth)
-    if BOTH in front.record().name:
+    if front.judged().name == BOTH:
         found["both"] = judged(front, BOTH, truth)
     return found
 

@@ -80,7 +80,8 @@ def test_hostile_names_are_escaped_everywhere(tmp_path: Path) -> None:
 def test_test_rows_stay_out(tmp_path: Path) -> None:
     front, X, y, groups = loans()
     tested = front.evaluate(X, y, sensitive_features=groups, name="test")
-    assert [part["name"] for part in record_of(tested.to_html(tmp_path / "a.html"))["parts"]] == ["validation"]
+    named = [part["name"] for part in record_of(tested.to_html(tmp_path / "a.html"))["parts"]]
+    assert named == ["validation", "held_out"]
     with pytest.raises(ff.InputError, match="test rows stay out"):
         tested.to_html(tmp_path / "b.html", on="test")
     with pytest.raises(ff.InputError, match="test rows only"):

@@ -47,6 +47,9 @@ def test_no_field_is_forgotten() -> None:
         "labels",
         "alike",
         "proxies",
+        "design",
+        "errors",
+        "critical",
     }
     assert {"task", "left_out", "question", "newton"} <= {each.name for each in fields(Facts)}
     assert {"linear", "candidates", "estimators"} <= set(MODELS)

@@ -13,6 +13,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 import fairfront as ff
 from fairfront.frontier.selection import subset
+from fairfront.measures.promises import expected
 from fairfront.solvers.base import Target
 from fairfront.solvers.knots import knot_solver, solve_knot
 from fairfront.solvers.newton import newton_path
@@ -222,24 +223,31 @@ def test_recalibrate_fits_probabilities_and_keeps_the_order(front) -> None:
 def test_selection_takes_the_upper_end_of_what_rows_show(front) -> None:
     X, y, group = draw(6, 4000)
     held = front.evaluate(X, y, sensitive_features=group)
-    plain, upper = held.column("tpr_gap"), held.column("tpr_gap", confidence=0.95)
+    record, on = held.judged("validation"), {"on": "validation"}
+    plain, every, upper = (
+        held.column("tpr_gap"),
+        held.column("tpr_gap", confidence=0.95),
+        record.figure("tpr_gap", 0.95),
+    )
+    assert (every >= upper).all()
     assert (upper > plain).all()
-    assert (held.column("tpr_gap", confidence=0.99) > upper).all()
-    cap = float(np.median(upper))
-    sure, loose = held.choose(at_most={"tpr_gap": cap}), held.choose(at_most={"tpr_gap": cap}, confidence=None)
+    assert (held.column("tpr_gap", confidence=0.99) > every).all()
+    cap, mean = float(np.median(upper)), expected(record, "tpr_gap")
+    sure = held.choose(at_most={"tpr_gap": cap}, **on)
+    loose = held.choose(at_most={"tpr_gap": cap}, confidence=None, **on)
     error = held.column("error")
     assert upper[held.place(sure)] <= cap
-    assert error[held.place(sure)] == error[upper <= cap].min()
-    assert error[held.place(loose)] == error[plain <= cap].min()
+    assert error[held.place(sure)] == error[upper <= cap].min()  # which lie side by side on this path
+    assert error[held.place(loose)] == error[mean <= cap].min()
     assert error[held.place(loose)] <= error[held.place(sure)]
-    tight, nearest = float((plain.min() + upper.min()) / 2), held.ids[np.argmin(upper)]
-    assert plain[held.place(held.choose(at_most={"tpr_gap": tight}, confidence=None))] <= tight
+    tight, nearest = float((mean.min() + upper.min()) / 2), held.ids[np.argmin(upper)]
+    assert mean[held.place(held.choose(at_most={"tpr_gap": tight}, confidence=None, **on))] <= tight
     with pytest.raises(
         ff.InputError, match=rf"at 95% confidence; the nearest is id {nearest} with .*can be demonstrated"
     ):
-        held.choose(at_most={"tpr_gap": tight})
-    least = held.place(held.choose(least="tpr_gap", within={"error": 0.02}))
-    assert upper[least] == upper[error <= error.min() + 0.02].min()
+        held.choose(at_most={"tpr_gap": tight}, **on)
+    least = held.place(held.choose(least="tpr_gap", within={"error": 0.02}, **on))
+    assert every[least] == every[error <= error.min() + 0.02].min()
 
 
 def test_a_bare_name_is_the_worst_over_attributes_and_its_end_holds_for_all() -> None:
@@ -249,8 +257,10 @@ def test_a_bare_name_is_the_worst_over_attributes_and_its_end_holds_for_all() ->
     front = ff.trace(X, y, sensitive_features=both, n_points=4).evaluate(X, y, sensitive_features=both)
     one, two = front.column("group.tpr_gap"), front.column("sex.tpr_gap")
     np.testing.assert_array_equal(front.column("tpr_gap"), np.maximum(one, two))
-    ends = [front.column(f"{name}.tpr_gap", confidence=0.975) for name in both]
-    np.testing.assert_allclose(front.column("tpr_gap", confidence=0.95), np.maximum(*ends))
+    record = front.record()
+    ends = [record.figure(f"{name}.tpr_gap", 0.95) for name in both]
+    np.testing.assert_allclose(record.figure("tpr_gap", 0.95), np.maximum(*ends))
+    assert (front.column("tpr_gap", confidence=0.95) > np.maximum(*ends)).all()
     ratios = [front.column(f"{name}.selection_ratio") for name in both]
     np.testing.assert_array_equal(front.column("selection_ratio"), np.minimum(*ratios))
     assert front.choose(least="tpr_gap", within={"error": 0.05}) in front.ids

@@ -13,6 +13,7 @@ import fairfront as ff
 from fairfront.measures import Evaluation, evaluate_scores
 from fairfront.measures.disclosure import POOLED, publish_table
 from fairfront.measures.intervals import share_interval, worst_gap_lower
+from fairfront.measures.promises import expected, together
 from fairfront.measures.published import published
 from fairfront.measures.ranges import table_range
 from fairfront.objectives import Groups, Task
@@ -198,14 +199,16 @@ def test_a_choice_from_published_figures_is_never_one_that_exact_ones_refuse(
             assert exact.column(name, confidence=confidence)[place] >= least
 
 
-def test_a_rule_on_observed_figures_says_that_counts_are_rounded() -> None:
+def test_expected_figures_of_rounded_counts_are_the_worst_that_exact_ones_can_be() -> None:
     rng = np.random.default_rng(0)
     y, group = rng.choice(2, 200), rng.choice(["a", "b"], 200, p=[0.8, 0.2])
     scores = {"one": rng.random(200), "two": 0.5 * y + 0.5 * rng.random(200)}
     front = ff.Frontier.from_scores(scores, y, sensitive_features=group, groups=ff.Groups(min_size=1))
-    front.choose(least="tpr_gap", confidence=None)  # exact counts in memory
     shown = replace(front, evaluations={k: published(r, front.facts.task) for k, r in front.evaluations.items()})
-    with pytest.warns(ff.FairfrontWarning, match=r"rests on rounded counts of .*tpr_gap by up to 0\.\d+"):
-        shown.choose(least="tpr_gap", confidence=None)
+    exact, told = front.record(), shown.record()
+    for name in ("tpr_gap", "fpr_gap", "selection_gap", "error_gap"):
+        assert (expected(told, name) >= expected(exact, name) - 1e-12).all()
+        assert (together(told, name, 0.95) >= together(exact, name, 0.95) - 1e-12).all()
+    assert (expected(told, "selection_ratio") <= expected(exact, "selection_ratio") + 1e-12).all()
     assert "validation.tpr_gap_rounding" in shown.to_frame()
     assert "validation.tpr_gap_rounding" not in front.to_frame()

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 DIFFERS = 3
 LISTED = 40
-USUAL = "validation"
 AGREES = {True: "same", False: "differs", None: ""}
 
 
@@ -42,9 +41,9 @@ def show(
         list[int] | None, typer.Option(metavar="N", help="Model whose rates are shown; may be repeated.")
     ] = None,
     on: Annotated[
-        str,
+        str | None,
         typer.Option(metavar="NAME", help="Rows whose figures are shown: validation, held_out, or a name of evaluate."),
-    ] = USUAL,
+    ] = None,
     trust: Trust = None,
     json_output: AsJson = False,
     small: Small = 10,
@@ -52,7 +51,8 @@ def show(
 ) -> None:
     """Show a run: candidate models, a picture, rates per group.
 
-    Figures are of the validation part; those of other files that were evaluated stand beside them.
+    Figures are of the validation part, without one of training rows, each judged without itself; those of other
+    files that were evaluated stand beside them.
 
     Example: fairfront show run --id 3
     """

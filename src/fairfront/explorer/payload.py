@@ -19,7 +19,7 @@ from ..measures.figures import RATIO_OF, Column, larger_is_better
 from ..measures.intervals import bonferroni, normal_quantile, rows_behind
 from ..measures.notion_figures import more_of
 from ..measures.paired import rounded
-from ..measures.promises import together
+from ..measures.promises import expected, together
 from ..measures.published import published
 from ..measures.ranges import RateRange
 from ..measures.rates import DENOMINATORS
@@ -130,6 +130,8 @@ def _part(record: Evaluation, facts: Facts, small: int) -> dict[str, Any]:
         "rival": rival_words(record),
         "columns": {name: packed(values) for name, values in (record.columns | _mistakes(record)).items()},
         "upper": {name: packed(together(record, name, CONFIDENCE)) for name in sure},
+        "single": {name: packed(record.figure(name, CONFIDENCE)) for name in sure},
+        "expected": {name: packed(expected(record, name)) for name in sure},
         "rounding": {name: packed(record.rounding(name), "f4") for name in record.columns if record.small},
         "attributes": [_attribute(name, rates, record, task) for name, rates in record.groups.items()],
     }

@@ -119,7 +119,7 @@ def choice_of(front: FrontierFigures, rule: Rule, place: int) -> Choice | None:
     """Return what can be said of a point that a rule picked; None where no rates are known."""
     if not front.evaluations:
         return None
-    record = front.record(rule.on)
+    record = front.judged(rule.on)
     bounds = {name: bound for name, bound, _ in rule.bounds()}
     names = [*bounds, *(name for name in (rule.least, rule.most) if name)]
     names = [name for name in names if has_ends(record, name)]

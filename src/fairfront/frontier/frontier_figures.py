@@ -93,9 +93,7 @@ class FrontierFigures(PointColumns):
 
         Parameters
         ----------
-        on : its name
-            By default those of held-out and validation rows pooled, where both were made in this process, else
-            "validation", else the first.
+        on : its name, by default "validation", or the first
         """
         known = self.evaluations
         if not known:
@@ -104,13 +102,22 @@ class FrontierFigures(PointColumns):
                 "sensitive_features=..., name='validation') first."
             )
         if on is None:
-            usual = known["validation"] if "validation" in known else next(iter(known.values()))
-            return self._both or usual
+            return known["validation"] if "validation" in known else next(iter(known.values()))
         if on == BOTH and self._both is not None:
             return self._both
         if not isinstance(on, str) or on not in known:
             raise InputError(f"no evaluation {shown(on)}, expected one of {', '.join(known)}.")
         return known[on]
+
+    def judged(self, on: str | None = None) -> Evaluation:
+        """Return the evaluation that rules choose on.
+
+        Parameters
+        ----------
+        on : its name
+            By default held-out and validation rows pooled, where both were judged in this process, else as `record`.
+        """
+        return self._both or self.record() if on is None else self.record(on)
 
     @cached_property
     def _both(self) -> Evaluation | None:

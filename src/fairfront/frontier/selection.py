@@ -111,28 +111,35 @@ class Rule:
 
     def _by_columns(self, front: FrontierFigures, among: Places) -> int:
         self._check_directions()
-        known = front.column_names(self.on) if front.evaluations else ()
+        known = front.judged(self.on).columns if front.evaluations else ()
         usual = next((name for name in ("error", "mse") if name in known), "loss")
         allowed = self.allowed(front)[among]
         if not allowed.any():
             raise InputError(self._nothing(front, among))
         for name, tolerance in (self.within or {}).items():
-            values = _finite((-1.0 if larger_is_better(name) else 1.0) * front.column(name, self.on)[among], name)
+            values = _finite((-1.0 if larger_is_better(name) else 1.0) * self._column(front, name)[among], name)
             allowed &= values <= values.min() + tolerance
         if not allowed.any():
             listed = ", ".join(f"{name} within {value:g} of the best" for name, value in (self.within or {}).items())
             raise InputError(f"no point that meets the bounds has {listed}; allow more.")
         asked = self.least or self.most
-        best = self._best(front, asked)[among] if asked else front.column(usual, self.on)[among]
+        best = self._best(front, asked)[among] if asked else self._column(front, usual)[among]
         values = _finite(-best if self.most else best, asked or usual)
-        seen = (front.column(asked or usual, self.on) * (-1.0 if self.most else 1.0))[among]
+        seen = (self._column(front, asked or usual) * (-1.0 if self.most else 1.0))[among]
         order = np.lexsort((np.nan_to_num(seen[allowed], nan=np.inf), values[allowed]))  # of equal ends as observed
         return int(among[np.flatnonzero(allowed)[order[0]]])
 
     def _best(self, front: FrontierFigures, name: str) -> Array:
-        if self.confidence is None and front.evaluations and front.record(self.on).parts(name):
-            return expected(front.record(self.on), name)
-        return front.column(name, self.on, self.confidence)
+        if self.confidence is None and front.evaluations and front.judged(self.on).parts(name):
+            return expected(front.judged(self.on), name)
+        return self._column(front, name, self.confidence)
+
+    def _column(self, front: FrontierFigures, name: str, confidence: float | None = None) -> Array:
+        """Return a column of the evaluation that is chosen on, or of training."""
+        if name in _training(front) or not front.evaluations:
+            return front.column(name)
+        record = front.judged(self.on)
+        return record.figure(name) if confidence is None else together(record, name, confidence)
 
     def allowed(self, front: FrontierFigures) -> NDArray[np.bool_]:
         """Tell which points meet all bounds, (N,), as far as the evaluation's rows can tell."""
@@ -149,7 +156,7 @@ class Rule:
         """Tell whether a bound is on a figure with confidence ends, of points that lie along a path."""
         if self.confidence is None or not front.facts.trained or name in _training(front):
             return False
-        return has_ends(front.record(self.on), name)
+        return has_ends(front.judged(self.on), name)
 
     def _sequence(self, front: FrontierFigures, over: Array) -> NDArray[np.bool_]:
         """Tell which points are passed from the one that is least ``over`` its bounds, until the first that is over."""
@@ -170,8 +177,8 @@ class Rule:
     def _values(self, front: FrontierFigures, name: str, sign: float) -> Array:
         """Return what a bound is put on: ends of single points, or of all of them where they lie on no path."""
         if name in _training(front) or not front.evaluations:
-            return _finite(sign * front.column(name, self.on), name)
-        record = front.record(self.on)
+            return _finite(sign * front.column(name), name)
+        record = front.judged(self.on)
         if Column.of(name).kind in NEITHER:
             span = record.range(name)
             values = span.high if sign > 0 else span.low
@@ -227,7 +234,7 @@ class Rule:
 
     def _word(self, front: FrontierFigures, name: str) -> str:
         """Say which of its figures a bound is put on."""
-        if name in _training(front) or not front.evaluations or not has_ends(front.record(self.on), name):
+        if name in _training(front) or not front.evaluations or not has_ends(front.judged(self.on), name):
             return name
         if self.confidence is None:
             return name if Column.of(name).kind == "error" else f"expected {name}"
@@ -237,7 +244,7 @@ class Rule:
         """Say the smallest gap that the evaluation's rows could demonstrate at the rates of some points."""
         if self.confidence is None or name in _training(front) or Column.of(name).kind not in GAPS:
             return ""
-        record, confidence = front.record(self.on), self.confidence
+        record, confidence = front.judged(self.on), self.confidence
         parts = record.parts(name)
         floors = np.stack([record.figure(part, confidence, worst_gap_floor) for part in parts])
         floor = np.fmax.reduce(floors)
@@ -269,7 +276,7 @@ def usable(front: FrontierFigures, on: str | None) -> Places:
     solved = front.solved
     if not front.evaluations:
         return solved
-    found = solved[~trivial(front.record(on), front.facts.task)[solved]]
+    found = solved[~trivial(front.judged(on), front.facts.task)[solved]]
     return found if len(found) else solved
 
 

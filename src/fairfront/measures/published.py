@@ -61,7 +61,7 @@ def published(record: Evaluation, task: Task) -> Evaluation:
             if name in record.design:
                 effect = {
                     rate: np.stack([each[list(some)].max(axis=0) for some in pool.members])
-                    for rate, each in record.design[name].items()
+                    for rate, each in sorted(record.design[name].items())
                 }
                 sizes[name] = {rate: size / effect.get(rate, 1.0) for rate, size in sizes[name].items()}
                 ranges[name] = {
@@ -102,7 +102,7 @@ def _errors(record: Evaluation, name: str, pool: Pool, means: GroupMeans) -> dic
         error = np.sqrt(each.pooled(pool.members).variance).T
         unit = 10.0 ** (np.floor(np.log10(np.maximum(error, 1e-300))) - 1.0)
         found[mean] = np.where(np.isnan(means.rate(mean)), np.nan, np.ceil(error / unit - 1e-9) * unit)
-    return found
+    return dict(sorted(found.items()))
 
 
 def _means(exact: Means, pool: Pool, sums: Sums) -> GroupMeans:

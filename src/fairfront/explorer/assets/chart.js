@@ -50,7 +50,7 @@ function chartNote(count) {
   const { x, y, along } = chart.drawn;
   const said = [];
   if (along.some((i) => i.wide || i.tall)) {
-    said.push("The band and the crossing lines are 95 % intervals of each figure on its own, a gap's for all pairs of groups at once; two models on the same rows can differ significantly although their bands overlap.");
+    said.push("The band and the crossing lines are 95 % intervals of each figure on its own, a gap's upper end for all models at once; two models on the same rows can differ significantly although their bands overlap.");
     if (x.cut || y.cut) said.push("Some intervals extend beyond the chart.");
   }
   if (details && state.likes) said.push(`Shaded points: on the same ${details.on} rows neither the error nor a gap of the fairness criterion differs significantly (not corrected for multiple comparisons).`);
@@ -144,6 +144,10 @@ function drawMoving() {
   const line = detailLine(state.chosen);
   const parts = [];
   const alike = line < 0 || !state.likes ? [] : [...details.at].filter(([p, l]) => !toldApart(line, l) && Number.isFinite(px[p]) && Number.isFinite(py[p]));
+  const cap = typed(state.cap, axisShare(state.gap));
+  const promised = cap === null ? null : promisedPlaces(part, state.gap, cap, state.sure);
+  const kept = promised ? promised.places.filter((p) => Number.isFinite(px[p]) && Number.isFinite(py[p])) : [];
+  if (kept.length) parts.push(svg("path", { class: "promised", d: `${dots(kept, px, py)}M${kept.map((p) => `${px[p].toFixed(1)} ${py[p].toFixed(1)}`).join("L")}` }));
   if (alike.length) parts.push(svg("path", { class: "alike", d: dots(alike.map(([p]) => p), px, py) }));
   const place = state.chosen;
   if (state.bands && Number.isFinite(px[place]) && Number.isFinite(py[place])) {
@@ -164,6 +168,7 @@ function drawMoving() {
 function drawLegend(sides, dominated) {
   const entries = [["plain", PLAIN], ["chosen", "chosen"], leastNow().place === null ? null : ["least", "smallest gap within the tolerance"], ["point efficient", "efficient on these axes"],
     dominated > 0 ? ["point dominated", "dominated on these axes"] : null, N > solved.length ? ["point visited", "visited, not solved to tolerance"] : null,
+    state.sure && typed(state.cap, axisShare(state.gap)) !== null && partNow() && partNow().single.has(state.gap) ? ["point promised", "promised: keeps to the largest gap allowed (95 %)"] : null,
     sides.length ? ["baseline", sides.map((s) => s.b.name).join(", ").slice(0, 60)] : null, details && state.likes ? ["point alike", "not statistically different from the chosen one"] : null];
   put("legend", entries.filter(Boolean).map(([role, words]) => el("li", null, legendMark(role), words)));
 }

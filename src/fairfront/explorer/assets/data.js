@@ -51,6 +51,8 @@ function partOf(given, count) {
     ...given,
     columns: unpackAll(given.columns),
     upper: unpackAll(given.upper || {}),
+    single: unpackAll(given.single || {}),
+    expected: unpackAll(given.expected || {}),
     rounding: unpackAll(given.rounding || {}),
     marked: new Set([...(given.alike || []), ...(given.no_better || [])]),
     attributes: given.attributes.map((a) => attributeOf(a, count)),

@@ -43,7 +43,7 @@ function card(role, title, place, choose, hint) {
   const lines = [
     figureLine(columnWords(best), plainColumn(part, best)[place], best, roundingWords(part, best, place)),
     figureLine(`${part && attributeOfColumn(part, gap).c > 2 && part.columns.has(gap) ? "Worst " : ""}${columnWords(gap)}`, plainColumn(part, gap)[place], gap,
-      upper && Number.isFinite(upper[place]) ? `95 % upper bound: ${gapWritten(upper[place], gap)}` : null, roundingWords(part, gap, place)),
+      upper && Number.isFinite(upper[place]) ? `expected ${gapWritten(part.expected.get(gap)[place], gap)}; 95 % upper bound, of all models at once: ${gapWritten(upper[place], gap)}` : null, roundingWords(part, gap, place)),
   ];
   const ratio = part && [...part.columns.keys()].find((n) => kindOf(n) === "selection_ratio" && attributeOfColumn(part, n) === attributeOfColumn(part, gap));
   if (ratio) lines.push(figureLine("Selection ratio", part.columns.get(ratio)[place], ratio, roundingWords(part, ratio, place)));
@@ -134,12 +134,14 @@ function applyCap(choose) {
   const cap = typed(state.cap, axisShare(state.gap));
   if (cap === null) return;
   const found = chooseAtMost(part, state.gap, cap, state.sure);
-  const end = state.sure && part && part.upper.has(state.gap) ? " (95 % upper bound)" : "";
+  const bounded = part && part.upper.has(state.gap);
+  const end = bounded ? (state.sure ? " (promised with 95 % confidence)" : " (expected)") : "";
   const asked = `${columnWords(state.gap)} of at most ${gapWritten(cap, state.gap)}${end}`;
   if (found.place !== null) {
     choose(found.place, `${nameOf(found.place)} has the smallest ${columnWords(bestName(part)).toLowerCase()} of ${whole(found.allowed)} points with a ${asked}.`);
   } else if (found.nearest !== undefined) {
-    const value = claimed(part, state.gap, state.sure)[found.nearest];
+    const ends = state.sure && raw.facts.trained && part ? part.single.get(state.gap) : null;
+    const value = (ends || claimed(part, state.gap, state.sure))[found.nearest];
     say(`No point has a ${asked}; the nearest is ${nameOf(found.nearest)} with ${gapWritten(value, state.gap)}. The choice is unchanged.`);
   } else say("No point has this figure on these rows.");
 }

@@ -60,7 +60,7 @@ function fillPickers() {
   for (const unit of document.querySelectorAll("[data-unit]")) unit.textContent = axisShare(unit.dataset.unit === "best" ? shownBest(part) : state.gap) ? "points" : "";
   const sure = part !== null && part.upper.has(state.gap);
   byId("sure").disabled = !sure;
-  byId("sure-label").textContent = sure ? "Use the 95 % upper confidence bound of each gap" : "This gap has no interval here: its observed value is used";
+  byId("sure-label").textContent = sure ? "Promise with 95 % confidence (else: expected gaps)" : "This gap has no interval here: its observed value is used";
   put("rule-note", ruleNote(part));
   byId("cost-missed-label").textContent = `Cost of declining someone labelled ${GOOD}`.slice(0, 90);
   byId("cost-false-label").textContent = `Cost of approving someone not labelled ${GOOD}`.slice(0, 90);
@@ -112,7 +112,7 @@ function bind() {
   on("gap", "change", (e) => { const follow = state.across === state.gap; state.gap = e.target.value; if (follow) state.across = state.gap; followGap(); fillPickers(); fillAttributes(); drawAll(); applyCap(choose); });
   on("tolerance", "input", (e) => { state.tolerance = e.target.value; drawMoving(); drawCards(choose); });
   on("cap", "input", (e) => { state.cap = e.target.value; drawChart(choose); applyCap(choose); });
-  on("sure", "change", (e) => { state.sure = e.target.checked; drawMoving(); drawCards(choose); applyCap(choose); });
+  on("sure", "change", (e) => { state.sure = e.target.checked; drawChart(choose); drawCards(choose); applyCap(choose); });
   for (const axis of ["across", "up"]) on(axis, "change", (e) => { state[axis] = e.target.value; byId("costs").hidden = state.across !== "cost" && state.up !== "cost"; drawChart(choose); });
   for (const what of ["missed", "false"]) on(`cost-${what}`, "input", (e) => { state[what] = Number(e.target.value) || 0; drawChart(choose); });
   for (const what of ["bands", "likes"]) on(what, "change", (e) => { state[what] = e.target.checked; drawChart(choose); });

@@ -52,8 +52,26 @@ function plainColumn(part, name) {
   return training.get(name) || (part && part.columns.get(name)) || null;
 }
 
+// What a rule reads of a figure: the bound that holds for all points at once, else what is expected of it.
 function claimed(part, name, sure) {
-  return (sure && part && part.upper.get(name)) || plainColumn(part, name);
+  return (part && (sure ? part.upper : part.expected).get(name)) || plainColumn(part, name);
+}
+
+// The points whose own bounds keep to a cap, in the order of the frontier, from the one that keeps to it best to both
+// sides up to the first that does not; null where points lie on no path or the figure has no bounds.
+function promisedPlaces(part, gap, cap, sure) {
+  const ends = sure && raw.facts.trained && part ? part.single.get(gap) : null;
+  if (!ends) return null;
+  const allowed = new Set(usable(part));
+  const path = raw.points.walk.filter((place) => allowed.has(place));
+  const over = path.map((place) => finiteOr(ends[place], Infinity));
+  const start = over.indexOf(Math.min(...over));
+  let [first, stop] = [start, start];
+  if (start >= 0 && over[start] <= cap) {
+    while (first > 0 && over[first - 1] <= cap) first -= 1;
+    while (stop < over.length && over[stop] <= cap) stop += 1;
+  }
+  return { places: path.slice(first, stop), nearest: path[start] };
 }
 
 function bestName(part) {
@@ -68,6 +86,12 @@ function shownBest(part) {
 
 // select(at_most={gap: cap}): the smallest error among the points whose gap is allowed; null when none is.
 function chooseAtMost(part, gap, cap, sure) {
+  const promised = promisedPlaces(part, gap, cap, sure);
+  if (promised) {
+    const best = plainColumn(part, bestName(part));
+    const order = [...promised.places].sort((a, b) => best[a] - best[b] || a - b);
+    return { place: order.length ? order[0] : null, allowed: order.length, nearest: promised.nearest };
+  }
   const ranked = rankedBy(part, gap, bestName(part), sure, true);
   const allowed = countUpTo(ranked, cap);
   return { place: allowed ? ranked.first[allowed - 1] : null, allowed, nearest: ranked.order[0] };
