@@ -141,7 +141,7 @@ def test_bins_do_not_depend_on_how_many_are_taken_at_a_time(monkeypatch, block) 
         parts = bins_of(tally)
         monkeypatch.undo()
         np.testing.assert_allclose(parts.sums, whole.sums, rtol=1e-12)
-        assert (parts.area, parts.distance) == pytest.approx((whole.area, whole.distance), rel=1e-12)
+        assert (parts.area, *parts.apart) == pytest.approx((whole.area, *whole.apart), rel=1e-12)
         up, down = whole.sums[0].sum(axis=1)
         sides = (tally.up, tally.down)
         curve = [np.concatenate([np.zeros(1), np.cumsum(side) / side.sum()]) for side in sides]

@@ -15,7 +15,6 @@ from fairfront.measures import GroupMeans, GroupRates, newcombe, wilson
 from fairfront.measures.counts import count
 from fairfront.measures.intervals import (
     katz,
-    percentiles,
     share_interval,
     smallest_detectable_gap,
     span_of,
@@ -24,6 +23,7 @@ from fairfront.measures.intervals import (
     worst_gap_upper,
 )
 from fairfront.measures.rates import Margins, effective_sizes, worst_gap
+from fairfront.measures.table_columns import percentiles
 from tests.support.rates import class_rates, group_rates
 
 NAMES = ("selection", "error", "accuracy", "tpr", "fpr")

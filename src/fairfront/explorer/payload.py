@@ -19,8 +19,8 @@ from ..measures.figures import Column, larger_is_better
 from ..measures.intervals import bonferroni, normal_quantile, rows_behind
 from ..measures.paired import rounded
 from ..measures.published import published
-from ..measures.ranges import RateRange
 from ..measures.rates import DENOMINATORS
+from ..measures.spans import RateRange
 from ..objectives import NOTIONS, Array, Task, rates_of
 from .comparison import base64_of
 from .details import Details, detailed, walk
@@ -128,7 +128,10 @@ def _part(record: Evaluation, facts: Facts, small: int) -> dict[str, Any]:
         "rival": rival_words(record),
         "columns": {name: packed(values) for name, values in (record.columns | _mistakes(record)).items()},
         "upper": {name: packed(record.figure(name, CONFIDENCE)) for name in sure},
-        "rounding": {name: packed(record.rounding(name), "f4") for name in record.columns if record.small},
+        "could_be": {
+            name: [packed(end, "f4") for end in (span.low, span.high)]
+            for name, span in ((name, record.range(name)) for name in record.columns if record.small)
+        },
         "attributes": [_attribute(name, rates, record, task) for name, rates in record.groups.items()],
     }
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from ..exceptions import FairfrontWarning, InputError, spelled
 from ..measures.claims import trivial, worst_pair
-from ..measures.disclosure import NOTABLE
 from ..measures.figures import Column, larger_is_better
 from ..measures.intervals import bonferroni, worst_gap_floor
 from ..objectives import Array
@@ -136,8 +135,8 @@ class Rule:
         if self.confidence is not None or not front.evaluations:
             return
         record = front.record(self.on)
-        off = {name: float(np.nanmax(record.rounding(name)[among])) for name in asked if record.parts(name)}
-        told = [f"{name} by up to {far:.2g}" for name, far in off.items() if far > NOTABLE]
+        open_ones = [name for name in asked if record.parts(name) and record.ends(name) is not None]
+        told = [f"{name} by up to {float(np.nanmax(record.rounding(name)[among])):.2g}" for name in open_ones]
         if told:
             said = f"the rule rests on rounded counts of {record.name}: exact figures may differ ({', '.join(told)})."
             warnings.warn(said, FairfrontWarning, stacklevel=5)

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from ..exceptions import FairfrontWarning, InputError
 from ..measures import Evaluation
 from ..measures.cutoffs import Operating, OperatingPoint
-from ..measures.ranges import RateRange
 from ..measures.rates import ClassRates, GroupMeans, GroupRates, PerGroup
+from ..measures.spans import RateRange
 from ..objectives import GAPS, LOSSES, NOTIONS, Groups, Question
 from ..solvers import Newton, Status
 from ..storage.folders import make_folder, write_folder

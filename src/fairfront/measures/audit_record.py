@@ -16,13 +16,13 @@ from ..objectives import Groups, Task, proxy_sentences, warn_of_proxies
 from ..objectives.proxies import PROXY_NOTE
 from ..validation import BACKENDS, check_choice, counted
 from .claims import Verdict, parse_requirement, verdict_of
+from .contrasts import Worst, found_sentences
 from .counts import Counts
-from .disclosure import LIMIT, ROUNDED, check_small, with_rounding
+from .disclosure import LIMIT, ROUNDED, check_small
 from .figures import (
     FIGURES_SHOWN,
     Column,
     figure_of,
-    found_sentences,
     notion_sentences,
     pooled_sentences,
     reference_sentences,
@@ -30,7 +30,8 @@ from .figures import (
 from .group_table import GroupTable, published_strata, published_table, tabulate
 from .judged import Judged
 from .lines import ALL, REFERENCE, TOO_FEW, Lines, lines_of, pooled_columns
-from .table_columns import Settings, Worst
+from .spans import count_ends, share_ends
+from .table_columns import Settings
 
 FORMAT = "fairfront audit 2"
 WEIGHTED = "Rates are weighted by the sample weights, and intervals rest on effective rows (Kish); counts are rows."
@@ -215,7 +216,9 @@ def _html_table(table: GroupTable) -> str:
         cell = table.cells[name][i]
         if not cell.meant:
             return ""
-        return with_rounding(f"{cell.value:.4g}" if isinstance(cell.value, float) else str(cell.plain), cell.rounding)
+        if isinstance(cell.value, float):
+            return share_ends(*cell.ends) if cell.ends else f"{cell.value:.4g}"
+        return count_ends(cell.value, cell.ends) if cell.ends else str(cell.plain)
 
     def with_ends(figure: str, i: int) -> str:
         value, low, high = (figure + end for end in ("", "_lower", "_upper"))

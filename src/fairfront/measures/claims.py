@@ -20,6 +20,8 @@ from .cutoffs import check_costs
 from .evaluation import Evaluation
 from .figures import RATIOS, Column, larger_is_better
 from .group_table import GroupTable
+from .intervals import bonferroni, worst_gap_place
+from .rates import GroupRates
 
 ALIKE, ROUNDING = 0.99, 1e-9
 RIVALS: dict[str | None, str] = {
@@ -32,7 +34,8 @@ RIVALS: dict[str | None, str] = {
 class Pair:
     """Two groups of an attribute, the lower rate first, and the rows of each that the figure is about.
 
-    ``label`` says which rows these are, if not all; ``fewest`` are those of the two smallest groups that are compared.
+    ``label`` says which rows these are, if not all, ``of_class`` of which class a recall is; ``fewest`` are
+    those of the two smallest groups that are compared.
     """
 
     attribute: str
@@ -41,6 +44,7 @@ class Pair:
     fewest: tuple[float, float]
     gap: float
     label: str = ""
+    of_class: str = ""
 
     @property
     def words(self) -> str:
@@ -79,9 +83,31 @@ def worst_pair(record: Evaluation, column: str, model: int, task: Task) -> Pair 
     label = {"tpr": f" labelled {good!r}", "fpr": f" not labelled {good!r}"}.get(rate, "")
     if k is not None:
         people, label = people[:, k], f" labelled {task.classes[k]!r}"
+    of_class = "" if k is None else str(task.classes[k])
     few, more, *_ = np.sort(people[known]).tolist()
     names, between = (rates.levels[low], rates.levels[high]), (float(people[low]), float(people[high]))
-    return Pair(attribute, names, between, (few, more), float(values[high] - values[low]), label)
+    return Pair(attribute, names, between, (few, more), float(values[high] - values[low]), label, of_class)
+
+
+def bound_pair(record: Evaluation, column: str, model: int, confidence: float = 0.95) -> tuple[str, ...]:
+    """Return the two groups, and their attribute, whose interval reaches the upper bound of a worst gap; none without.
+
+    They need not be those of the gap that is observed: bounds of few people reach farther.
+    """
+    parts = [name for name in record.parts(column) if Column.of(name).gap]
+    sure = bonferroni(confidence, len(parts))
+    uppers = {name: float(record.figure(name, sure)[model]) for name in parts}
+    known = {name: upper for name, upper in uppers.items() if upper == upper}
+    if not known:
+        return ()
+    name = max(known, key=lambda each: known[each])
+    attribute = Column.of(name).attribute or next(iter(record.groups))
+    rates = record.groups[attribute]
+    if not isinstance(rates, GroupRates):
+        return ()
+    place = int(record.figure(name, sure, worst_gap_place)[model])
+    one, other = (int(each[place]) for each in np.triu_indices(len(rates.levels), 1))
+    return rates.levels[one], rates.levels[other], attribute
 
 
 def decides_alike(record: Evaluation) -> NDArray[np.bool_]:

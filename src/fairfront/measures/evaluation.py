@@ -21,7 +21,7 @@ from ..records import Record
 from ..validation.inputs import check_weights
 from .counts import Counts, Overall, Sums, auc, sums_of
 from .cutoffs import NONE_GIVEN, OperatingPoint
-from .figures import Column, larger_is_better
+from .figures import VALUES, Column, larger_is_better
 from .intervals import (
     Sizes,
     bonferroni,
@@ -31,8 +31,8 @@ from .intervals import (
     span_of,
     worst_gap_upper,
 )
-from .ranges import Range, RateRange
 from .rates import GroupRates, Margins, PerGroup, effective_sizes, gaps, rates_of, selection_ratio, worst_gap
+from .spans import Range, RateRange
 
 End = Callable[[GroupRates, str, float, Sizes | None, RateRange | None], Array]
 
@@ -200,6 +200,10 @@ class Evaluation(Record):
     def rounding(self, name: str) -> Array:
         """Return how far the exact figures of a column can be from those shown, (N,): 0 where counts are exact."""
         return self.range(name).width
+
+    def ends(self, name: str) -> Array | None:
+        """Return the least and the most that exact figures can be, (N, 2), where rounding may move one notably."""
+        return self.range(name).notable_ends(means=Column.of(name).figure in VALUES)
 
 
 @blas_threads(1)

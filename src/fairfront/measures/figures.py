@@ -14,17 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import spelled
-from .disclosure import with_rounding
 
 if TYPE_CHECKING:
     from .group_table import GroupTable
     from .judged import Judged
     from .lines import Lines
-    from .table_columns import Worst
 
 NONE = np.array([np.nan])
 FORM = re.compile(
-    r"(?:(?P<attribute>.*)\.)?(?P<figure>[a-z_]+?)(?:\[(?P<label>.*)\])?(?P<gap>_gap)?(?:_(?P<end>lower|upper|rounding))?",
+    r"(?:(?P<attribute>.*)\.)?(?P<figure>[a-z_]+?)(?:\[(?P<label>.*)\])?(?P<gap>_gap)?(?:_(?P<end>lower|upper|least|most))?",
     re.S,
 )
 
@@ -34,7 +32,7 @@ class Column:
     """A column of an evaluation or of an audit's table; its text is the column's name.
 
     A ``figure``, of one class where it has a ``label``, its ``gap`` between groups of an ``attribute``, or an ``end``
-    of either's interval, or by how much ``rounding`` may have moved it: ``sex.tpr_gap``, ``recall[a]_gap_lower``. An
+    of either's interval, or of what the exact one can be: ``sex.tpr_gap``, ``recall[a]_gap_lower``, ``tpr_least``. An
     attribute is named where there are several.
     """
 
@@ -56,6 +54,11 @@ class Column:
         attribute = f"{self.attribute}." if self.attribute else ""
         label = "" if self.label is None else f"[{self.label}]"
         return f"{attribute}{self.figure}{label}{'_gap' * self.gap}{f'_{self.end}' if self.end else ''}"
+
+    @property
+    def name_of_rate(self) -> str:
+        """Return the figure, with its class, that a gap is one of."""
+        return str(replace(self, attribute="", gap=False, end=""))
 
     @property
     def kind(self) -> str:
@@ -236,17 +239,6 @@ def reference_sentences(tables: Iterable[GroupTable], words: Callable[[str, str]
     return tuple(said)
 
 
-def found_sentences(table: GroupTable, confidence: float) -> Iterator[str]:
-    attribute = table.lines.attribute
-    for worst in table.worst:
-        of_no_probabilities = worst.value != worst.value and Column.of(worst.figure).figure in SCORED
-        if worst.notion and not of_no_probabilities:
-            yield f"{attribute}: {_worst_sentence(worst, confidence)}"
-    for name, kind in zip(table.lines.names, table.lines.status, strict=True):
-        if kind == "too few":
-            yield f"{attribute}: {name} has too few rows (fewer than {table.lines.min_size}) and is not compared."
-
-
 def pooled_sentences(lines: Lines, columns: Mapping[str, list[Any]]) -> Iterator[str]:
     for i, group in enumerate(columns["group"]):
         keys = ("selection_gap", "selection_over_reference")
@@ -260,31 +252,10 @@ def pooled_sentences(lines: Lines, columns: Mapping[str, list[Any]]) -> Iterator
             )
 
 
-SPOKEN = {"tpr_gap": "TPR gap", "fpr_gap": "FPR gap", "odds_gap": "gap", "in_the_large_gap": "gap"}
-"""Contrasts whose name is not the one of their column; the notion says the rest."""
-
-
-def _worst_sentence(worst: Worst, confidence: float) -> str:
-    what = f"{worst.notion}, {SPOKEN.get(worst.figure, worst.figure.replace('_', ' '))}"
-    if worst.value != worst.value:
-        return f"{what}: {not_defined(worst.figure)}."
-    (low, high), (few, many), rate = worst.between, worst.people, "value"
-    one, other = low, high
-    if few == few:  # people are counted
-        one, other, rate = f"{low} ({few:.0f} people)", f"{high} ({many:.0f})", "rate"
-    sure, over = f"{confidence:.0%}", ""
-    if worst.not_compared:
-        left = f"; over {worst.groups - len(worst.not_compared)} of {worst.groups} groups"
-        over = f"{left}; not compared: {', '.join(worst.not_compared)}"
-    if worst.figure in RATIOS:
-        ends = f"{sure} interval {worst.lower:.3f} to {worst.upper:.3f} over all pairs"
-        times = with_rounding(f"{worst.value:.3f}", worst.rounding)
-        return f"{what}: {one} has {times} times the rate of {other} ({ends}){over}."
-    lower = f"; {low} has the lower {rate}" if worst.value > 0 else ""
-    return (
-        f"{what}: {with_rounding(f'{worst.value:.4g}', worst.rounding)} between {one} and {other}, "
-        f"{sure} upper bound {worst.upper:.4g} over all pairs ({worst.unit}){lower}{over}."
-    )
+def rate_words(name: str) -> str:
+    """Return a rate as people write it: ``FPR``, ``recall of a``."""
+    label = Column.of(name).label
+    return figure_of(name).heading if label is None else f"{Column.of(name).figure} of {label}"
 
 
 def not_defined(contrast: str) -> str:

@@ -2,7 +2,8 @@
 
 Built once, from the run, the decision and the figures on rows that did not train the model. Pages and the formats of
 others are drawn from it; `card.schema.json` describes it. An estimate is ``[value, lower, upper]``, with None where it
-is not known, or a text that says why there is none; a fourth entry is how far off it can be by rounding of counts.
+is not known, or a text that says why there is none; two more entries are the least and the most that the
+exact value can be where counts are rounded.
 """
 
 from __future__ import annotations
@@ -23,15 +24,16 @@ from ..tables.encoder import NONE, OTHER, Block, NumberBlock, TableEncoder
 from ..validation import check_mapping, check_text
 from .decision import Decision
 from .options import main_gaps, plain_id
-from .parts import CALIBRATION, FIGURES, RATES, TOLD, estimate_of, of_evaluation
+from .parts import CALIBRATION, COUNTS, FIGURES, RATES, TOLD, estimate_of
+from .validation_part import of_evaluation
 
 if TYPE_CHECKING:
     from .run import Run
 
-FORMAT, SCHEMA = "fairfront card", 1
+FORMAT, SCHEMA = "fairfront card", 2
 SHIFTS = ("group", "status", "rows", "prediction", "mse")
-LINE = ("group", "status", "rows", "labelled_favourable", "base_rate", *RATES, *CALIBRATION)
-WORST = ("attribute", "figure", *TOLD, "between", "people", "not_compared")
+LINE = ("group", "status", "rows", "labelled_favourable", "base_rate", *COUNTS, *RATES, *CALIBRATION)
+WORST = ("attribute", "figure", "of", *TOLD, "between", "people", "upper_between", "not_compared")
 
 
 def card_of(run: Run, decision: Decision) -> dict[str, Any]:

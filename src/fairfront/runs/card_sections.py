@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..measures.disclosure import with_rounding
 from ..measures.figures import Column
+from ..measures.spans import with_ends
 from ..validation import counted
 from .card import ABOUT
 from .card_appendix import MOST_GROUPS, appendix, is_crowded, shown_parts
@@ -250,7 +250,7 @@ def _coefficient_words(card: Mapping[str, Any]) -> str:
 
 def _alternatives(card: Mapping[str, Any]) -> Section:
     decision, id = card["decision"], card["model"]["id"]
-    names = [name for name in decision["alternatives"][0] if name not in ("id", "mark", "shown", "rounding")]
+    names = [name for name in decision["alternatives"][0] if name not in ("id", "mark", "shown", "could_be")]
     rows = []
     for each in decision["alternatives"]:
         chosen = " (chosen)" if each["id"] == id else ""
@@ -287,7 +287,7 @@ def _over(card: Mapping[str, Any]) -> Iterator[str]:
 def _figure(card: Mapping[str, Any], each: Mapping[str, Any], name: str) -> str:
     value, values = each[name], card["model"]["task"] == "regression"
     text = significant(value) if values and value is not None else number(value)
-    return with_rounding(text, each.get("rounding", {}).get(name, 0.0))
+    return with_ends(text, each.get("could_be", {}).get(name, ()), significant if values else None)
 
 
 def _limits(card: Mapping[str, Any]) -> Section:

@@ -34,7 +34,7 @@ DECISIONS = "decisions"
 """Folder of a run in which decisions are kept."""
 ADDED = (DECISIONS, EVALUATIONS)
 """What is added to a run after it was traced, and is not in its checksum."""
-FORMAT, SCHEMA = "fairfront decision", 3
+FORMAT, SCHEMA = "fairfront decision", 4
 BROKEN = "it was edited, deleted or added by something else than fairfront select: copy the run again."
 
 

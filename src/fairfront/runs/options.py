@@ -13,7 +13,6 @@ from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.selection import plain_place
 from ..measures.claims import decides_alike, no_better, rival_words, trivial
-from ..measures.disclosure import NOTABLE
 from ..measures.figures import Column
 from ..objectives import rates_of
 from ..pareto import spread
@@ -29,13 +28,13 @@ SHOWN = 7
 class Option:
     """One point as a person sees it: its id, what it is, and its figures on the rows it is judged on.
 
-    ``rounding`` says how far exact figures can be from those of rounded counts, where that is notable.
+    ``ends`` are the least and the most that exact figures can be, where rounded counts leave them notably open.
     """
 
     id: int
     marks: tuple[str, ...]
     figures: dict[str, float]
-    rounding: dict[str, float] = field(default_factory=dict)
+    ends: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def mark(self) -> str:
@@ -44,11 +43,11 @@ class Option:
     def to_json(self, **more: Any) -> dict[str, Any]:
         """JSON has no word for figures that are hidden or not defined."""
         figures = {name: value if math.isfinite(value) else None for name, value in self.figures.items()}
-        return {"id": self.id, "mark": self.mark, **more, **figures, **self._rounding}
+        return {"id": self.id, "mark": self.mark, **more, **figures, **self._ends}
 
     @property
-    def _rounding(self) -> dict[str, Any]:
-        return {"rounding": self.rounding} if self.rounding else {}
+    def _ends(self) -> dict[str, Any]:
+        return {"could_be": {name: list(ends) for name, ends in self.ends.items()}} if self.ends else {}
 
 
 def in_words(column: str) -> str:
@@ -147,14 +146,19 @@ def options_of(front: Frontier, ids: Iterable[int]) -> list[Option]:
             columns[f"{gap}_upper"] = front.column(gap, confidence=0.95)
     if task.classes:
         columns["selection_ratio"] = front.column("selection_ratio")
-    rounding = {name: record.rounding(name) for name in columns if record.parts(name)}
+    spans = {name: record.ends(name) for name in columns if record.parts(name)}
     found = []
     for id in ids:
         place = front.place(id)
         marks = {UNCONSTRAINED: id == plain, "suggested": id == suggested, ALIKE: alike[place], NO_BETTER: worse[place]}
         figures = {name: float(values[place]) for name, values in columns.items()}
-        off = {name: float(values[place]) for name, values in rounding.items() if values[place] > NOTABLE}
-        found.append(Option(int(front.ids[place]), tuple(name for name, there in marks.items() if there), figures, off))
+        ends = {
+            name: (float(values[place, 0]), float(values[place, 1]))
+            for name, values in spans.items()
+            if values is not None and np.isfinite(values[place]).all()
+        }
+        there = tuple(name for name, there in marks.items() if there)
+        found.append(Option(int(front.ids[place]), there, figures, ends))
     return found
 
 
