@@ -282,13 +282,14 @@ def score_columns(
     value, error, columns = scores.value, {"slope": scores.value["slope_error"]}, dict[str, Array]()
     for name in DRAWN:
         draws = scores.draws[name]
-        if name != "ks":
+        if name == "ks":
+            columns |= distance_columns(name + suffix, value, draws, lines, settings)
+        else:
             columns |= drawn_columns(name + suffix, value[name], draws, lines, settings)
         known = ~np.isnan(draws)
         count = np.where(known.any(axis=0), known.sum(axis=0), np.nan)
         mean = np.where(known, draws, 0.0).sum(axis=0) / count
         error[name] = np.sqrt(np.where(known, (draws - mean) ** 2, 0.0).sum(axis=0) / count)
-    columns |= distance_columns("ks" + suffix, value, scores.draws["ks"], lines, settings)
     low, high = (columns[f"ks{suffix}_{end}"] for end in ("lower", "upper"))
     error["ks"] = (high - low) / (2.0 * normal_quantile(settings.confidence))
     columns |= normal_columns("slope" + suffix, value["slope"], error["slope"], lines, settings)
