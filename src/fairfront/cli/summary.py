@@ -26,6 +26,7 @@ from ..runs.options import (
     Option,
     has_intervals,
     in_words,
+    indistinct_words,
     leading_gap,
     main_error,
     main_gap,
@@ -135,8 +136,8 @@ def print_options(console: Console, front: Frontier, options: list[Option]) -> N
         ]
         table.add_row(str(each.id), *cells, each.mark, style="bold" if each.mark else None)
     print_table(console, table)
-    pairs = pair_sentences(front, [each.id for each in options])
-    say(console, *mark_words(front, options), *_legend(front), *pairs)
+    pairs, unsure = pair_sentences(front, [each.id for each in options]), indistinct_words(front, main_gap(front))
+    say(console, *mark_words(front, options), *_legend(front), *pairs, *filter(None, [unsure]))
 
 
 def _legend(front: Frontier) -> list[str]:

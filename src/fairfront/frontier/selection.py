@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -176,7 +177,7 @@ class Rule:
             over += np.maximum(self._values(front, name, sign) - sign * bound, 0.0)
         place = int(among[np.argmin(over[among])])
         asked = ", ".join(f"{n} {'<=' if s > 0 else '>='} {b:g}" for n, b, s in bounds)
-        found = ", ".join(f"{n} = {front.column(n, self.on, self.confidence)[place]:.4g}" for n, _, _ in bounds)
+        found = ", ".join(self._told(front, name, sign, place) for name, _, sign in bounds)
         surely = "" if self.confidence is None else f" at {self.confidence:.0%} confidence"
         said = [f"no point has {asked}{surely}", f"the nearest is id {front.ids[place]} with {found}"]
         idle = [i for i in front.solved if over[i] < over[place] and i not in among]
@@ -194,7 +195,22 @@ class Rule:
         observed = (
             "" if self.confidence is None else f", or take gaps as observed with {spelled('confidence=None (0)')}"
         )
-        return "; ".join([*said, f"allow more, evaluate on more rows or trace further{observed}."])
+        enough = " ".join(self._enough(front, *each, place) for each in bounds)
+        return "; ".join([*said, f"{enough} would take it; or evaluate on more rows or trace further{observed}."])
+
+    def _enough(self, front: FrontierColumns, name: str, bound: float, sign: float, place: int) -> str:
+        """Return the bound that a point meets, as it is asked for."""
+        needed = max(float(self._values(front, name, sign)[place]), sign * bound)
+        kind, value = "at_most" if sign > 0 else "at_least", f"{sign * np.ceil(1e3 * needed - 1e-9) / 1e3:g}"
+        asked = spelled(kind)
+        return f"{kind}={{{name!r}: {value}}}" if asked == kind else f"{asked} {shlex.quote(f'{name}={value}')}"
+
+    def _told(self, front: FrontierColumns, name: str, sign: float, place: int) -> str:
+        """Say what a point has: its bound, called so, and what is observed; or its value where there is no interval."""
+        value, seen = sign * self._values(front, name, sign)[place], float(front.column(name, self.on)[place])
+        if self.confidence is None or value == seen:
+            return f"{name} = {seen:.4g}"
+        return f"{name} {seen:.4g} as observed and a bound of {value:.4g}"
 
     def _least_claim(self, front: FrontierColumns, name: str, among: Places) -> str:
         """Say the smallest gap that the evaluation's rows could demonstrate at the rates of some points."""

@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array
+from .counts import ratio
 from .figures import RATIOS, SCORED, Column, Figure, figure_of, not_defined, rate_words
 from .intervals import Interval, bonferroni, gap_interval, normal_quantile, ratio_interval
 from .lines import COMPARED, REFERENCE, TOO_FEW, Lines
 from .rates import Share
-from .spans import notable, with_ends
+from .spans import RateRange, notable, with_ends
 from .table_columns import Settings
 
 if TYPE_CHECKING:
@@ -119,6 +120,21 @@ def worst_shares(shares: dict[str, Share], lines: Lines, confidence: float) -> t
         unit = "share of people with the same label"
         found.append(replace(worse, figure=figure, notion=notion, unit=unit, not_compared=left_out, **most))
     return (*found, _worst_ratio(shares["selection"], lines, confidence))
+
+
+def worst_give_or_take(table: GroupTable, confidence: float) -> tuple[Worst, ...]:
+    """Return the worst contrasts over all counts that are one person off these, in every group.
+
+    What is said of them is the same for at least two counts that are neighbours, so it gives no exact count away.
+    """
+
+    def near(share: Share) -> Share:
+        one = np.nan_to_num(ratio(np.ones(len(share.size)), share.size), nan=1.0)
+        low, high = np.maximum(share.value - one, 0.0), np.minimum(share.value + one, 1.0)
+        return replace(share, known=RateRange(low[None], high[None], np.maximum(share.size - 1.0, 0.0)))
+
+    shares = {name: near(share) for name, share in table.shares.items()}
+    return worst_shares(shares, table.lines, confidence) if shares else ()
 
 
 def worst_means(name: str, value: Array, error: Array, lines: Lines, settings: Settings) -> Worst:

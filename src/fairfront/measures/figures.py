@@ -8,12 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import spelled
+from .spans import count_ends, share_ends
 
 if TYPE_CHECKING:
     from .group_table import GroupTable
@@ -261,3 +263,32 @@ def rate_words(name: str) -> str:
 def not_defined(contrast: str) -> str:
     """Say why a worst contrast has no value."""
     return f"not defined: {RATIOS[contrast].missing if contrast in RATIOS else 'fewer than two groups have it'}"
+
+
+def html_table(table: GroupTable) -> str:
+    def drawn(tag: str, scope: str, texts: Iterable[str]) -> str:
+        style = "text-align:right;padding:2px 8px"
+        return "".join(f'<{tag}{scope} style="{style}">{escape(text)}</{tag}>' for text in texts)
+
+    def number(name: str, i: int) -> str:
+        cell = table.cells[name][i]
+        if not cell.meant:
+            return ""
+        if cell.ends:
+            return share_ends(*cell.ends) if isinstance(cell.value, float) else count_ends(cell.value, cell.ends)
+        return f"{cell.value:.4g}" if isinstance(cell.value, float) else str(cell.plain)
+
+    def with_ends(figure: str, i: int) -> str:
+        value, low, high = (figure + end for end in ("", "_lower", "_upper"))
+        if any(table.cells[name][i].reason for name in (value, low, high)):
+            return number(value, i)
+        return f"{number(value, i)} ({number(low, i)} to {number(high, i)})"
+
+    lines, figures = [], [figure for figure in FIGURES_SHOWN if figure in table.cells]
+    heads = drawn("th", ' scope="col"', ["n", *(figure_of(figure).heading for figure in figures)])
+    for i, (name, status) in enumerate(zip(table.lines.names, table.lines.status, strict=True)):
+        group = escape(name + (f" ({status})" if status in ("reference", "too few") else ""))
+        cells = drawn("td", "", [number("n", i), *(with_ends(figure, i) for figure in figures)])
+        lines.append(f'<tr><th scope="row" style="text-align:left">{group}</th>{cells}</tr>')
+    attribute = f'<th scope="col" style="text-align:left">{escape(table.lines.attribute)}</th>'
+    return f"<table><thead><tr>{attribute}{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>"

@@ -22,6 +22,7 @@ from ..objectives import Array, Task, is_likelihood
 from ..storage.documents import parse_json, read_bytes
 from ..tables.encoder import NONE, OTHER, Block, NumberBlock, TableEncoder
 from ..validation import check_mapping, check_text
+from .card_data import treatments
 from .decision import Decision
 from .options import main_gaps, plain_id
 from .parts import CALIBRATION, COUNTS, FIGURES, RATES, TOLD, estimate_of
@@ -119,7 +120,7 @@ def _data(run: Run) -> dict[str, Any]:
         "periods": [dict(each) for each in manifest["split"]["periods"]],
         "weight": manifest["settings"].get("weight"),
         "features": list(manifest["features"]),
-        "treatments": treatments(run.encoder),
+        "treatments": treatments(run.encoder, manifest["columns"]),
         "missing_marks": list(run.encoder.missing),
         "left_out": [*manifest["settings"].get("drop", ())],
         "findings": [{name: each[name] for name in ("columns", "kind", "sentence")} for each in found],
@@ -148,7 +149,8 @@ def _source(run: Run, name: str) -> dict[str, Any] | None:
     found = run.external.get(name)
     if found is None:
         return None
-    return {"name": found.file, "sha256": found.sha256, "at": found.at, "notes": list(found.notes)}
+    periods = [dict(each) for each in found.periods]
+    return {"name": found.file, "sha256": found.sha256, "at": found.at, "notes": list(found.notes), "periods": periods}
 
 
 def _part(run: Run, decided: int, name: str, own: Mapping[str, Any], plain: Mapping[str, Any]) -> dict[str, Any]:
@@ -244,19 +246,6 @@ def _coefficients(block: Block, coef: Array) -> Iterator[dict[str, Any]]:
 
 def _rest(block: Any) -> list[str]:
     return [label for label, there in ((OTHER, block.other), (NONE, block.missing)) if there]
-
-
-def treatments(encoder: TableEncoder) -> list[dict[str, Any]]:
-    """Return, by column, what stands for missing cells and for rare or new levels."""
-    found: list[dict[str, Any]] = []
-    for block in encoder.blocks:
-        if isinstance(block, NumberBlock):
-            known = {"used": bool(block.factor), "median": block.median, "indicator": block.indicator}
-            found.append({"column": block.name, "kind": "number", **known})
-        else:
-            own = {"levels": len(block.levels), "other": block.other, "missing": block.missing}
-            found.append({"column": block.name, "kind": "category", **own})
-    return found
 
 
 def estimator_settings(model: Any) -> dict[str, Any]:

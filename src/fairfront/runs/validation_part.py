@@ -18,6 +18,8 @@ from ..measures.rates import GroupRates, PerGroup
 from ..objectives.groups import FEWEST
 from .parts import CONFIDENCE, COUNTS, GAPS, OVERALL_COLUMNS, RATES, TOLD, notable_ends
 
+MISSING = "(missing)"
+NOT_GIVEN = "not given: not compared"
 ODDS = {"odds_gap": ("tpr_gap", "fpr_gap")}
 """Contrasts that are the worse of several columns."""
 
@@ -27,7 +29,21 @@ def of_evaluation(front: Frontier, place: int) -> dict[str, Any]:
     record = front.record()
     groups = {name: _group_lines(front, name, rates, place) for name, rates in record.groups.items()}
     everyone = _everyone(front, place)
-    return {"groups": {name: [*lines, everyone] for name, lines in groups.items()}, "worst": _worst(front, place)}
+    return {
+        "groups": {name: [*lines, *_others(front, name, lines), everyone] for name, lines in groups.items()},
+        "worst": _worst(front, place),
+    }
+
+
+def _others(front: Frontier, name: str, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return a line of the rows that are in no group that is compared, without figures: evaluations have none."""
+    left_out = dict(front.facts.told_left_out).get(name, ())
+    rest = front.record().n - sum(line["rows"] for line in lines)
+    if name in front.proxies or (rest < 0.5 and not left_out):
+        return []
+    told = NOT_GIVEN if rest >= FEWEST else f"not given: fewer than {FEWEST} people"
+    known: dict[str, Any] = {figure: told for figure in RATES if figure in lines[0]}
+    return [{"group": ", ".join((MISSING, *left_out)), "status": "missing", "rows": rest, **known}]
 
 
 def _group_lines(front: Frontier, name: str, rates: PerGroup, place: int) -> list[dict[str, Any]]:
