@@ -282,6 +282,6 @@ def test_some_points_of_an_evaluated_frontier_are_saved_as_they_were_judged(data
     for name, values in whole.table().items():
         if name in table:
             np.testing.assert_array_equal(table[name], values[places], err_msg=name)
-        else:  # by how much a figure may be off stands where it is much for one of the points
-            assert name.endswith("_rounding")
-            assert (values[places] <= 0.02).all()
+        else:  # what a figure can be stands where that is notable for one of the points
+            assert name.endswith(("_least", "_most"))
+            assert np.isnan(values[places]).all()

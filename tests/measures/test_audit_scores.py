@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import ks_2samp
+from scipy.stats import ks_2samp, norm
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 import fairfront as ff
-from fairfront.measures.scores import ScoredRows, bins_of, drawn_counts, figures_of
+from fairfront.measures.scores import ScoredRows, bins_of, drawn, drawn_counts, figures_of
+from fairfront.measures.table_columns import distance_ends
 
 
 def scored(n: int, decimals: int | None, weighted: bool, seed: int = 0) -> tuple[np.ndarray, np.ndarray, Any]:
@@ -141,11 +142,11 @@ def test_bins_do_not_depend_on_how_many_are_taken_at_a_time(monkeypatch, block) 
         parts = bins_of(tally)
         monkeypatch.undo()
         np.testing.assert_allclose(parts.sums, whole.sums, rtol=1e-12)
-        assert (parts.area, parts.distance) == pytest.approx((whole.area, whole.distance), rel=1e-12)
+        assert (parts.area, *parts.apart) == pytest.approx((whole.area, *whole.apart), rel=1e-12)
         up, down = whole.sums[0].sum(axis=1)
         sides = (tally.up, tally.down)
         curve = [np.concatenate([np.zeros(1), np.cumsum(side) / side.sum()]) for side in sides]
-        assert whole.distance == pytest.approx(np.abs(curve[0] - curve[1]).max(), rel=1e-12)
+        assert np.ptp(whole.apart) == pytest.approx(np.abs(curve[0] - curve[1]).max(), rel=1e-12)
         assert whole.area / (up * down) == pytest.approx(1.0 - np.trapezoid(curve[0], curve[1]), rel=1e-12)
 
 
@@ -156,3 +157,19 @@ def test_the_line_of_all_rows_is_that_of_every_attribute() -> None:
     found = ff.audit(random.uniform(size=400) < p, p, sensitive_features=groups, n_resamples=50).groups
     for name in ("auc_lower", "ks_upper", "brier_upper", "slope_lower"):
         assert found["one"].columns[name][-1] == found["two"].columns[name][-1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "share", "shift"), [(200, 0.5, 1.0), (500, 0.2, 1.0), (1000, 0.5, 1.4)])
+def test_the_interval_of_ks_covers_it(n: int, share: float, shift: float) -> None:
+    """Scores are normal given the label, so that KS is known: 2 Phi(shift / 2) - 1."""
+    random, known, draws, covered = np.random.default_rng(0), 2 * norm.cdf(shift / 2) - 1, 500, 0
+    for seed in range(draws):
+        y = random.random(n) < share
+        tally = ScoredRows(norm.cdf((random.normal(size=n) + shift * y) / 3), y, None, True, False).tally()
+        figures, binned = figures_of(tally)
+        drawn_again = drawn(tally, binned, figures, 200, np.random.default_rng(seed))["ks"]
+        value = {name: np.array([each]) for name, each in figures.items()}
+        low, high = distance_ends(value, drawn_again[:, None], 0.95)
+        covered += bool(low[0] <= known <= high[0])
+    assert covered / draws >= 0.93

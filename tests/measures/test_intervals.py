@@ -16,7 +16,6 @@ from fairfront.measures.contrasts import worst_gap
 from fairfront.measures.counts import count
 from fairfront.measures.intervals import (
     katz,
-    percentiles,
     share_interval,
     span_of,
     worst_gap_floor,
@@ -24,6 +23,7 @@ from fairfront.measures.intervals import (
 )
 from fairfront.measures.rates import Margins, effective_sizes
 from fairfront.measures.significance import smallest_detectable_gap, two_by_two
+from fairfront.measures.table_columns import percentiles
 from tests.support.rates import class_rates, group_rates
 
 NAMES = ("selection", "error", "accuracy", "tpr", "fpr")

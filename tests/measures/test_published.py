@@ -11,9 +11,11 @@ import fairfront as ff
 from fairfront.explorer import describe_points
 from fairfront.measures import Evaluation, evaluate_scores
 from fairfront.measures.disclosure import LIMIT, POOLED, pool_of
-from fairfront.measures.moves import published_sides
+from fairfront.measures.moves import moves_by_rate, published_sides
+from fairfront.measures.paired import PairedRows
 from fairfront.measures.published import published
-from fairfront.objectives import Groups
+from fairfront.objectives import Attribute, Groups
+from tests.support.adversary import small as small_counts
 from tests.support.cases import TASKS, draw
 from tests.support.trial import matrix, strays, students
 
@@ -162,7 +164,7 @@ def test_moves_of_labels_add_up_to_those_of_all_people() -> None:
     front = ff.trace(X, rows["outcome"], sensitive_features=rows["sex"], favourable="passed", n_points=5)
     (attribute,) = describe_points(front, X, rows["outcome"], sensitive_features=rows["sex"]).attributes
     of = {
-        rate: {side: np.array(record[side]) for side in ("gained", "lost")}
+        rate: {side: np.array(record[side])[:, :-1] for side in ("gained", "lost")}  # all rows are told exactly
         for rate, record in attribute["rates"].items()
     }
     np.testing.assert_array_equal(of["selection"]["gained"], of["tpr"]["gained"] + of["fpr"]["gained"])
@@ -193,3 +195,29 @@ def test_an_audit_and_an_evaluation_of_the_same_rows_tell_the_same(classes: int,
             np.testing.assert_allclose(table.columns[rate][lines], record.rate(rate)[0], rtol=1e-12)
         for k in range(classes if classes > 2 else 0):
             np.testing.assert_allclose(table.columns[f"recall[{k}]"][lines], record.rate("recall")[0, :, k], rtol=1e-12)
+
+
+def test_exact_moves_lie_within_what_is_told_and_those_of_all_rows_are_exact_where_they_are_many() -> None:
+    rng, task, many, right = np.random.default_rng(0), TASKS["binary"], 0, 0
+    for _ in range(60):
+        n, c = int(rng.integers(60, 900)), int(rng.integers(2, 5))
+        codes = rng.choice(c + 1, n, p=rng.dirichlet([*[1.5] * c, 0.3]))
+        y = (rng.random(n) < rng.uniform(0.3, 0.8)).astype(np.intp)
+        base = rng.normal(size=n) + y
+        noise = rng.normal(size=(4, n)) * np.array([[0.0], [0.2], [0.5], [0.05]])
+        decided = (base + noise > 0.3 + 0.1 * np.arange(4)[:, None]).astype(np.intp)
+        group = Attribute("g", tuple("abcd"[:c]), np.where(codes == c, -1, codes))
+        told, true = (
+            PairedRows.of(decided, y, task, [group], None, plain=0, confidence=0.95, small=small) for small in (10, 0)
+        )
+        found = told.by_group(0)
+        exact = moves_by_rate(true.decided, true.wrong, 0, true.good, found.member)
+        for rate, sides in found.sides.items():
+            rows = exact[rate].rows.shown
+            assert (sides.rows.low <= rows).all()
+            assert (rows <= sides.rows.high).all()
+            assert not small_counts(sides.rows.shown).size
+        total, known = (each["selection"].rows.shown[:, :, -1] for each in (found.sides, exact))
+        big = (known >= 10).all(axis=0)
+        many, right = many + int(big.sum()), right + int((total == known).all(axis=0)[big].sum())
+    assert right >= 0.98 * many > 50

@@ -150,13 +150,13 @@ def audit(
             simultaneous=simultaneous,
             task="classification",
         )
+    verdicts = [verdict for text in require or () for verdict in found.check(text, small=small)]
     found = found.published() if small else replace(found, notions=(*found.notions, EXACT))
     good = str(found.task.favourable_label)
     if before is not None and before.get("favourable") != good:
         raise InputError(
             f"the baseline's favourable label is {before.get('favourable')!r}, expected {good!r}, as here."
         )
-    verdicts = [verdict for text in require or () for verdict in found.check(text)]
     if json_output:
         _show_json(found, verdicts, before)
     else:

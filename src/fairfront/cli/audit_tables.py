@@ -13,9 +13,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..measures import Audit
-from ..measures.disclosure import Cell, with_rounding
+from ..measures.disclosure import Cell
 from ..measures.figures import MORE, figure_of
 from ..measures.sentences import reference_sentences
+from ..measures.spans import count_ends, with_ends
 from ..runs.rows import Attributes
 from ..tables import Table as Rows
 from ..tables import infer, open_source
@@ -180,4 +181,6 @@ def _number(cell: Cell, form: str = "{:.3f}") -> str:
         return cell.value
     if form == "p":
         return "<0.0001" if cell.value < 0.0001 else f"{cell.value:.4f}"
-    return with_rounding(form.format(cell.value), cell.rounding)
+    if form == "{:.0f}":
+        return count_ends(cell.value, cell.ends)
+    return with_ends(form.format(cell.value), cell.ends)

@@ -16,9 +16,9 @@ from ..frontier import Frontier
 from ..frontier.held_out import HELD_OUT
 from ..frontier.judgement import operating_words
 from ..measures import Evaluation, GroupRates
-from ..measures.disclosure import EXACT, ROUNDED, with_rounding
+from ..measures.disclosure import EXACT, ROUNDED
 from ..measures.figures import VALUES, Column
-from ..measures.ranges import Range
+from ..measures.spans import Range, count_ends, with_ends
 from ..objectives import Array
 from ..runs import Run
 from ..runs.card_blocks import significant
@@ -26,6 +26,7 @@ from ..runs.options import (
     Option,
     has_intervals,
     in_words,
+    indistinct_words,
     leading_gap,
     main_error,
     main_gap,
@@ -137,8 +138,8 @@ def print_options(console: Console, front: Frontier, options: list[Option]) -> N
         ]
         table.add_row(str(each.id), *cells, each.mark, style="bold" if each.mark else None)
     print_table(console, table)
-    pairs = pair_sentences(front, [each.id for each in options])
-    say(console, *mark_words(front, options), *_legend(front), *pairs)
+    pairs, unsure = pair_sentences(front, [each.id for each in options]), indistinct_words(front, main_gap(front))
+    say(console, *mark_words(front, options), *_legend(front), *pairs, *filter(None, [unsure]))
 
 
 def _legend(front: Frontier) -> list[str]:
@@ -189,7 +190,7 @@ def _loss(value: float, values: bool) -> str:
 
 
 def _written(option: Option, name: str, values: bool) -> str:
-    return with_rounding(_digits(option.figures[name], values), option.rounding.get(name, 0.0))
+    return with_ends(_digits(option.figures[name], values), option.ends.get(name, ()), significant if values else None)
 
 
 def _digits(value: float, values: bool) -> str:
@@ -250,27 +251,30 @@ def print_rates(console: Console, front: Frontier, ids: list[int]) -> None:
     record = front.record()
     for name, rates in record.groups.items():
         shown = RATES if isinstance(rates, GroupRates) else tuple(VALUES)
-        off = {rate: _widths(record, name, rate) for rate in shown}
+        off = {rate: _notable_ends(record, name, rate) for rate in shown}
+        rows = record.ranges.get(name, {}).get("n")
         what = "Rates" if shown is RATES else "Means"
         heads = ["group", "n", "id", *map(in_words, shown)]
         table = table_of(f"{what} per group of {name} on {record.name}", heads, left=["group"])
         for j, level in enumerate(rates.levels):
             for place in map(front.place, ids):
-                about = (escape(level), f"{rates.n[j]:.0f}") if place == front.place(ids[0]) else ("", "")
+                people = () if rows is None else (rows.low[place, j], rows.high[place, j])
+                about = (escape(level), count_ends(rates.n[j], people)) if place == front.place(ids[0]) else ("", "")
                 cells = [
-                    with_rounding(
-                        _digits(float(rates.rate(rate)[place, j]), rate in VALUES), float(off[rate][place, j])
-                    )
+                    with_ends(_digits(float(rates.rate(rate)[place, j]), rate in VALUES), _known(off[rate], place, j))
                     for rate in shown
                 ]
                 table.add_row(*about, str(front.ids[place]), *cells, end_section=place == front.place(ids[-1]))
         print_table(console, table)
 
 
-def _widths(record: Evaluation, attribute: str, rate: str) -> Array:
-    """Return how far the exact rates of groups can be from those of rounded counts, (N, c)."""
-    shown = record.groups[attribute].rate(rate)
+def _notable_ends(record: Evaluation, attribute: str, rate: str) -> Array | None:
+    """Return the least and the most that the exact rates of groups can be, (N, c, 2), where that is notable."""
     if rate not in RATES:
-        return np.zeros(shown.shape)
+        return None
     span = record.span(attribute, rate)
-    return Range(shown, span.low, span.high).width
+    return Range(record.groups[attribute].rate(rate), span.low, span.high).notable_ends()
+
+
+def _known(ends: Array | None, place: int, group: int) -> tuple[float, ...]:
+    return () if ends is None else tuple(ends[place, group][~np.isnan(ends[place, group])].tolist())

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..measures.calibration import reliability_bins
+from ..measures.moves import Sided
 from ..measures.paired import MEANS, SHARES, Change, PairedRows, effective_rows, mean_change, rounded, share_change
+from ..measures.spans import Range
 from ..objectives import Array
 
 BINS = ("predicted", "observed", "n")
@@ -74,7 +76,7 @@ def describe(rows: Rows) -> dict[str, Any]:
         for rate, change in found.changes.items():
             gap = change.columns(slice(0, c - 1)).less(change.columns(slice(c - 1, c)))
             sides = found.sides.get(rate)
-            counts = {} if sides is None else {"gained": rounded(sides[0], 0), "lost": rounded(sides[1], 0)}
+            counts = {} if sides is None else _moved(sides)
             changes[rate] = counts | change.listed() | {"gap": gap.listed()}
         n = paired.shown.groups[attribute.name].n
         bins = None
@@ -88,6 +90,18 @@ def describe(rows: Rows) -> dict[str, Any]:
         "attributes": tuple(described),
         "told_apart": base64_of(bits.tobytes()),
     }
+
+
+def _moved(sides: Sided) -> dict[str, Any]:
+    """Rows that changed sides, and the least and the most that exact numbers can be where counts are rounded."""
+    rows = sides.rows
+    told = {"gained": rows.shown[0], "lost": rows.shown[1]}
+    told |= {f"{side}_{end}": values[k] for k, side in enumerate(("gained", "lost")) for end, values in _ends(rows)}
+    return {name: rounded(values, 0) for name, values in told.items()}
+
+
+def _ends(rows: Range) -> tuple[tuple[str, Array], ...]:
+    return ("least", rows.low), ("most", rows.high)
 
 
 def _differing(rows: Rows) -> NDArray[np.bool_]:

@@ -21,8 +21,8 @@ from ..measures.notion_figures import more_of
 from ..measures.paired import rounded
 from ..measures.promises import expected, together
 from ..measures.published import published
-from ..measures.ranges import RateRange
 from ..measures.rates import DENOMINATORS
+from ..measures.spans import RateRange
 from ..objectives import NOTIONS, Array, Task, rates_of
 from .comparison import base64_of
 from .details import Details, detailed
@@ -132,7 +132,10 @@ def _part(record: Evaluation, facts: Facts, small: int) -> dict[str, Any]:
         "upper": {name: packed(together(record, name, CONFIDENCE)) for name in sure},
         "single": {name: packed(record.figure(name, CONFIDENCE)) for name in sure},
         "expected": {name: packed(expected(record, name)) for name in sure},
-        "rounding": {name: packed(record.rounding(name), "f4") for name in record.columns if record.small},
+        "could_be": {
+            name: [packed(end, "f4") for end in (span.low, span.high)]
+            for name, span in ((name, record.range(name)) for name in record.columns if record.small)
+        },
         "attributes": [_attribute(name, rates, record, task) for name, rates in record.groups.items()],
     }
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..measures import Evaluation
 from ..measures.cutoffs import Operating, OperatingPoint
-from ..measures.ranges import RateRange
 from ..measures.rates import ClassRates, GroupMeans, GroupRates, PerGroup
+from ..measures.spans import RateRange
 
 RATES: dict[str, type[PerGroup]] = {"rates": GroupRates, "class_rates": ClassRates, "means": GroupMeans}
 PLAIN = ("name", "n", "effective_n", "small")

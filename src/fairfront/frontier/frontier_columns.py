@@ -11,7 +11,6 @@ import numpy as np
 
 from ..exceptions import InputError, require
 from ..measures.cutoffs import Operating
-from ..measures.disclosure import NOTABLE
 from ..validation import BACKENDS, check_choice, check_text, is_dask
 from .choice import Choice, choice_of
 from .frontier_figures import FrontierFigures
@@ -153,7 +152,7 @@ class FrontierColumns(FrontierFigures):
     def table(self) -> dict[str, Any]:
         """Return columns as arrays: id, status, loss, loss gaps, and figures of evaluations.
 
-        Those of rounded counts that may be off by more than 0.02 have ``_rounding`` with them: by how much.
+        Those that rounded counts leave notably open have ``_least`` and ``_most`` with them: what they can be.
         """
         columns: dict[str, Any] = {"id": self.ids, "status": np.array([s.name.lower() for s in self.status])}
         if self.models.names is not None:
@@ -163,8 +162,9 @@ class FrontierColumns(FrontierFigures):
         columns.update(zip(self.facts.gap_columns, self.gaps.T, strict=True))
         for name, record in self.evaluations.items():
             columns.update({f"{name}.{key}": values for key, values in record.columns.items()})
-            off = {f"{name}.{key}_rounding": record.rounding(key) for key in record.columns}
-            columns.update({key: values for key, values in off.items() if (values > NOTABLE).any()})
+            for key in record.columns:
+                if (ends := record.ends(key)) is not None:
+                    columns.update({f"{name}.{key}_least": ends[:, 0], f"{name}.{key}_most": ends[:, 1]})
             if record.cutoffs is not None:
                 columns[f"{name}.cutoff"] = record.cutoffs
         return columns

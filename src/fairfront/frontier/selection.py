@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
@@ -214,7 +215,7 @@ class Rule:
             over += np.maximum(self._values(front, name, sign) - sign * bound, 0.0)
         place = int(among[np.argmin(over[among])])
         asked = ", ".join(f"{n} {'<=' if s > 0 else '>='} {b:g}" for n, b, s in bounds)
-        found = ", ".join(f"{self._word(front, n)} = {s * self._values(front, n, s)[place]:.4g}" for n, _, s in bounds)
+        found = ", ".join(self._told(front, name, sign, place) for name, _, sign in bounds)
         surely = "" if self.confidence is None else f" at {self.confidence:.0%} confidence"
         said = [f"no point has {asked}{surely}", f"the nearest is id {front.ids[place]} with {found}"]
         idle = [i for i in front.solved if over[i] < over[place] and i not in among]
@@ -230,7 +231,21 @@ class Rule:
         claims = (self._least_claim(front, name, among) for name, _, _ in bounds)
         said += [text for text in claims if text]
         less = "" if self.confidence is None else f", or take expected gaps with {spelled('confidence=None (0)')}"
-        return "; ".join([*said, f"allow more, evaluate on more rows or trace further{less}."])
+        enough = " ".join(self._enough(front, *each, place) for each in bounds)
+        return "; ".join([*said, f"{enough} would take it; or evaluate on more rows or trace further{less}."])
+
+    def _enough(self, front: FrontierFigures, name: str, bound: float, sign: float, place: int) -> str:
+        """Return the bound that a point meets, as it is asked for."""
+        needed = max(float(self._values(front, name, sign)[place]), sign * bound)
+        kind, value = "at_most" if sign > 0 else "at_least", f"{sign * np.ceil(1e3 * needed - 1e-9) / 1e3:g}"
+        asked = spelled(kind)
+        return f"{kind}={{{name!r}: {value}}}" if asked == kind else f"{asked} {shlex.quote(f'{name}={value}')}"
+
+    def _told(self, front: FrontierFigures, name: str, sign: float, place: int) -> str:
+        """Say what a point has: its bound or expected gap, called so, and what is observed where that is another."""
+        value, seen = sign * self._values(front, name, sign)[place], float(self._column(front, name)[place])
+        told = f"{self._word(front, name)} = {value:.4g}"
+        return told if value == seen else f"{told} (observed: {seen:.4g})"
 
     def _word(self, front: FrontierFigures, name: str) -> str:
         """Say which of its figures a bound is put on."""

@@ -4,7 +4,7 @@ The files, from the ground up:
 
 - figures: the catalogue of figures, and what is said of them
 - counts, rates: rows by model, group, label and decision, areas under the ROC curve, and the rates that follow
-- disclosure, rounding: which counts may be shared, and how far exact ones can be from them
+- disclosure, ranges, spans: which counts may be shared, and how far exact ones can be from them
 - intervals, calibration: how sure figures are, and how well probabilities fit
 - cutoffs: scores cut into decisions
 - evaluation, published: many models on one data set, exact and as shared

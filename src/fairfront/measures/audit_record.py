@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, Literal
@@ -17,13 +17,14 @@ from ..objectives.proxies import PROXY_NOTE
 from ..validation import BACKENDS, check_choice, counted
 from .claims import Verdict, parse_requirement, verdict_of
 from .counts import Counts
-from .disclosure import LIMIT, ROUNDED, check_small, with_rounding
-from .figures import FIGURES_SHOWN, Column, figure_of
+from .disclosure import LIMIT, ROUNDED, check_small
+from .figures import Column, html_table
 from .group_table import GroupTable, published_strata, published_table, tabulate
 from .judged import Judged
-from .lines import ALL, REFERENCE, TOO_FEW, Lines, lines_of, pooled_columns
+from .lines import ALL, Lines, lines_of, pooled_columns
 from .sentences import found_sentences, notion_sentences, pooled_sentences, reference_sentences
-from .table_columns import Settings, Worst
+from .table_columns import Settings
+from .worst_contrasts import Worst, worst_give_or_take
 
 FORMAT = "fairfront audit 2"
 WEIGHTED = "Rates are weighted by the sample weights, and intervals rest on effective rows (Kish); counts are rows."
@@ -108,7 +109,7 @@ class Audit:
         """
         return self if self.shown is None else self.shown
 
-    def check(self, requirement: str) -> tuple[Verdict, ...]:
+    def check(self, requirement: str, *, small: int = 0) -> tuple[Verdict, ...]:
         """Judge a requirement: met, not met or inconclusive, a verdict per attribute.
 
         Gaps and the ratio are the worst over pairs of groups, with ends that hold for all of them at once; the lower
@@ -119,13 +120,20 @@ class Audit:
         ----------
         requirement : str
             Such as ``"selection_ratio.lower>=0.80"``; ``"sex.tpr_gap.upper<=0.05"`` asks for one attribute.
+        small : int
+            10 for sentences that may be shared: their figures are those of `published`, and gaps and the ratio are
+            judged by exact counts give or take one person in every group, so that an answer gives no count away.
         """
         asked = parse_requirement(requirement)
         if asked.attribute is not None and asked.attribute not in self.groups:
-            names = ", ".join(self.groups)
-            raise InputError(f"requirement {requirement!r} names {asked.attribute!r}, expected one of {names}.")
+            raise InputError(
+                f"requirement {requirement!r} names {asked.attribute!r}, expected one of {', '.join(self.groups)}."
+            )
         chosen = self.groups if asked.attribute is None else [asked.attribute]
-        return tuple(verdict_of(self.groups[name], asked) for name in chosen)
+        if not check_small(small) or self.shown is None:
+            return tuple(verdict_of(self.groups[name], asked) for name in chosen)
+        near = ((self.shown.groups[name], worst_give_or_take(self.groups[name], self.confidence)) for name in chosen)
+        return tuple(verdict_of(table, asked, worst) for table, worst in near)
 
     def to_frame(self, attribute: str | None = None, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
         """Return one attribute's table as a data frame, with a column that gives the reason of every missing value.
@@ -196,34 +204,7 @@ class Audit:
         before, after = (
             [f"<p>{escape(each)}</p>" for each in said] for said in ((*shown.notions, *references), shown.found)
         )
-        return f"<div>{''.join([*before, *map(_html_table, shown.groups.values()), *after])}</div>"
-
-
-def _html_table(table: GroupTable) -> str:
-    def drawn(tag: str, scope: str, texts: Iterable[str]) -> str:
-        style = "text-align:right;padding:2px 8px"
-        return "".join(f'<{tag}{scope} style="{style}">{escape(text)}</{tag}>' for text in texts)
-
-    def number(name: str, i: int) -> str:
-        cell = table.cells[name][i]
-        if not cell.meant:
-            return ""
-        return with_rounding(f"{cell.value:.4g}" if isinstance(cell.value, float) else str(cell.plain), cell.rounding)
-
-    def with_ends(figure: str, i: int) -> str:
-        value, low, high = (figure + end for end in ("", "_lower", "_upper"))
-        if any(table.cells[name][i].reason for name in (value, low, high)):
-            return number(value, i)
-        return f"{number(value, i)} ({number(low, i)} to {number(high, i)})"
-
-    lines, figures = [], [figure for figure in FIGURES_SHOWN if figure in table.cells]
-    heads = drawn("th", ' scope="col"', ["n", *(figure_of(figure).heading for figure in figures)])
-    for i, (name, status) in enumerate(zip(table.lines.names, table.lines.status, strict=True)):
-        group = escape(name + (f" ({status})" if status in (REFERENCE, TOO_FEW) else ""))
-        cells = drawn("td", "", [number("n", i), *(with_ends(figure, i) for figure in figures)])
-        lines.append(f'<tr><th scope="row" style="text-align:left">{group}</th>{cells}</tr>')
-    attribute = f'<th scope="col" style="text-align:left">{escape(table.lines.attribute)}</th>'
-    return f"<table><thead><tr>{attribute}{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+        return f"<div>{''.join([*before, *map(html_table, shown.groups.values()), *after])}</div>"
 
 
 def audits(

@@ -7,6 +7,7 @@ texts such as ``selection_ratio.lower>=0.80``.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,6 +21,10 @@ from .cutoffs import check_costs
 from .evaluation import Evaluation
 from .figures import MORE, RATIO_OF, RATIOS, Column, larger_is_better
 from .group_table import GroupTable
+from .intervals import bonferroni, worst_gap_place
+from .rates import GroupRates
+from .spans import with_ends
+from .worst_contrasts import Worst
 
 ALIKE, ROUNDING = 0.99, 1e-9
 RIVALS: dict[str | None, str] = {
@@ -32,7 +37,8 @@ RIVALS: dict[str | None, str] = {
 class Pair:
     """Two groups of an attribute, the lower rate first, and the rows of each that the figure is about.
 
-    ``label`` says which rows these are, if not all; ``fewest`` are those of the two smallest groups that are compared.
+    ``label`` says which rows these are, if not all, ``of_class`` of which class a recall is; ``fewest`` are
+    those of the two smallest groups that are compared.
     """
 
     attribute: str
@@ -41,6 +47,7 @@ class Pair:
     fewest: tuple[float, float]
     gap: float
     label: str = ""
+    of_class: str = ""
 
     @property
     def words(self) -> str:
@@ -79,9 +86,31 @@ def worst_pair(record: Evaluation, column: str, model: int, task: Task) -> Pair 
     label = {"tpr": f" labelled {good!r}", "fpr": f" not labelled {good!r}"}.get(rate, "")
     if k is not None:
         people, label = people[:, k], f" labelled {task.classes[k]!r}"
+    of_class = "" if k is None else str(task.classes[k])
     few, more, *_ = np.sort(people[known]).tolist()
     names, between = (rates.levels[low], rates.levels[high]), (float(people[low]), float(people[high]))
-    return Pair(attribute, names, between, (few, more), float(values[high] - values[low]), label)
+    return Pair(attribute, names, between, (few, more), float(values[high] - values[low]), label, of_class)
+
+
+def bound_pair(record: Evaluation, column: str, model: int, confidence: float = 0.95) -> tuple[str, ...]:
+    """Return the two groups, and their attribute, whose interval reaches the upper bound of a worst gap; none without.
+
+    They need not be those of the gap that is observed: bounds of few people reach farther.
+    """
+    parts = [name for name in record.parts(column) if Column.of(name).gap]
+    sure = bonferroni(confidence, len(parts))
+    uppers = {name: float(record.figure(name, sure)[model]) for name in parts}
+    known = {name: upper for name, upper in uppers.items() if upper == upper}
+    if not known:
+        return ()
+    name = max(known, key=lambda each: known[each])
+    attribute = Column.of(name).attribute or next(iter(record.groups))
+    rates = record.groups[attribute]
+    if not isinstance(rates, GroupRates):
+        return ()
+    place = int(record.figure(name, sure, worst_gap_place)[model])
+    one, other = (int(each[place]) for each in np.triu_indices(len(rates.levels), 1))
+    return rates.levels[one], rates.levels[other], attribute
 
 
 def decides_alike(record: Evaluation) -> NDArray[np.bool_]:
@@ -166,8 +195,10 @@ def parse_requirement(text: str) -> Requirement:
     return Requirement(text.strip(), ".".join(words[:-1]) or None, words[-1], end, sign, float(found["bound"]))
 
 
-def verdict_of(table: GroupTable, asked: Requirement) -> Verdict:
+def verdict_of(table: GroupTable, asked: Requirement, judged: Sequence[Worst] = ()) -> Verdict:
+    """Judge the figures of a table, or where they are given ``judged`` contrasts; the sentence is about the table."""
     attribute, contrasts = table.lines.attribute, {worst.figure: worst for worst in table.worst}
+    known = {worst.figure: worst for worst in judged}.get(asked.figure)
     if asked.figure in contrasts:
         worst = contrasts[asked.figure]
         value, lower, upper = worst.value, worst.lower, worst.upper
@@ -176,8 +207,8 @@ def verdict_of(table: GroupTable, asked: Requirement) -> Verdict:
         there = table.columns
         overall = [name for name in there if f"{name}_lower" in there and f"{name}_gap" in there]
         if asked.figure not in overall:
-            known = ", ".join([*contrasts, *overall])
-            raise InputError(f"requirement {asked.text!r} names {asked.figure!r}, expected one of {known}.")
+            names = ", ".join([*contrasts, *overall])
+            raise InputError(f"requirement {asked.text!r} names {asked.figure!r}, expected one of {names}.")
         value, lower, upper = (float(there[asked.figure + end][-1]) for end in ("", "_lower", "_upper"))
         claim = lower
     if value != value or lower != lower or upper != upper:
@@ -185,15 +216,26 @@ def verdict_of(table: GroupTable, asked: Requirement) -> Verdict:
         return Verdict(asked.text, attribute, "inconclusive", said)
     outcome: Outcome = "inconclusive"
     if table.lines.is_proxy and asked.figure in contrasts:
-        judged = "that is between groups given as probabilities, not between people; "
+        why = "that is between groups given as probabilities, not between people; "
     else:
-        sure, possible = {"value": (value, value), "lower": (claim, upper), "upper": (upper, claim)}[asked.end]
+        ends = (value, value, claim, upper)
+        if known is not None and known.value == known.value:
+            least = known.pair_lower if asked.figure in RATIOS else known.lower
+            ends = (known.least, known.most, least, known.upper)
+        low, high, least, most = ends
+        sign_up = asked.sign == ">="
+        plain = (low, high) if sign_up else (high, low)
+        sure, possible = {"value": plain, "lower": (least, most), "upper": (most, least)}[asked.end]
         sign = 1.0 if asked.sign == ">=" else -1.0
         if sign * sure >= sign * asked.bound:
             outcome = "met"
         elif sign * possible < sign * asked.bound:
             outcome = "not met"
         alone = asked.figure in RATIOS and asked.end == "lower"
-        judged = f"the lower bound of each single pair of groups is {claim:.4g} or more; " if alone else ""
-    figures = f"{asked.figure} is {value:.4g} ({lower:.4g} to {upper:.4g})"
-    return Verdict(asked.text, attribute, outcome, f"{attribute}: {figures}; {judged}{asked.text} is {outcome}.")
+        why = f"the lower bound of each single pair of groups is {claim:.4g} or more; " if alone else ""
+    told = worst.ends if asked.figure in contrasts else ()
+    figures = f"{asked.figure} is {with_ends(f'{value:.4g}', told)} ({lower:.4g} to {upper:.4g})"
+    judged_by = "" if known is None else "judged by exact counts, give or take one person; "
+    return Verdict(
+        asked.text, attribute, outcome, f"{attribute}: {figures}; {why}{judged_by}{asked.text} is {outcome}."
+    )

@@ -3,7 +3,8 @@
 Nothing is hidden and nobody is left out of a figure. Counts of people are published as follows:
 
 1. Groups of fewer than `LIMIT` people are pooled as `POOLED`. Rates that rest on fewer people are of rounded counts and
-   written with ±; figures of scores of so few are not given.
+   written with the least and
+   the most that they can be; figures of scores of so few are not given.
 2. A count from 1 to `LIMIT` - 1 is rounded to the nearest of 0, 5 and 10. So that what remains of a whole is such a
    count too, wholes that are to be split are rounded to multiples of 5 while they are small themselves.
 3. The rest of a whole is the published whole less the published part, and the total over groups stays what it is in
@@ -38,17 +39,12 @@ POOLED = "(small groups)"
 FEW = f"fewer than {LIMIT} people"
 ROUNDED = (
     f"Counts of fewer than {LIMIT} people are rounded to 0, 5 or 10, groups of fewer than {LIMIT} are pooled, and "
-    "figures are computed from the rounded counts; ± says how far exact figures may be off at most, often in one "
-    "direction only, and bounds include it."
+    "figures are computed from the rounded counts; where exact ones may differ notably, the least and the most that "
+    "they can be are shown (0.15-0.26), and bounds include them."
 )
 EXACT = (
     "Exact counts: small groups and small counts are shown as they are (small = 0), for use where the rows are kept."
 )
-NOTABLE = 0.02  # figures that rounding may move by more are written with how far
-
-
-def with_rounding(text: str, rounding: float = 0.0) -> str:
-    return f"{text}±{rounding:{'.2f' if rounding < 1.0 else '.3g'}}" if rounding > NOTABLE else text
 
 
 @dataclass(frozen=True)
@@ -56,13 +52,13 @@ class Cell:
     """An entry of a table: a value, exact or as it is published, or the reason why there is none.
 
     ``meant`` is false where no comparison was meant: for the reference, for all rows, for groups that are too small.
-    ``rounding`` is how far the exact value can be from one of rounded counts.
+    ``ends`` are the least and the most that the exact value can be, where rounding may have moved it notably.
     """
 
     value: Any = None
     reason: str = ""
     meant: bool = True
-    rounding: float = 0.0
+    ends: tuple[float, ...] = ()
 
     @property
     def plain(self) -> Any:

@@ -19,7 +19,7 @@ from ..records import Record
 from .contrasts import gaps, selection_ratio, worst_gap
 from .counts import Counts, Overall, Sums
 from .cutoffs import NONE_GIVEN, OperatingPoint
-from .figures import RATIO_OF, Column, larger_is_better
+from .figures import RATIO_OF, VALUES, Column, larger_is_better
 from .intervals import (
     Sizes,
     means_gap_upper,
@@ -30,8 +30,8 @@ from .intervals import (
     worst_gap_upper,
 )
 from .moments import Spread, design_effects
-from .ranges import Range, RateRange
 from .rates import GroupRates, Margins, PerGroup, effective_sizes, rates_of
+from .spans import Range, RateRange
 
 End = Callable[[GroupRates, str, float, Sizes | None, RateRange | None], Array]
 
@@ -225,6 +225,10 @@ class Evaluation(Record):
     def rounding(self, name: str) -> Array:
         """Return how far the exact figures of a column can be from those shown, (N,): 0 where counts are exact."""
         return self.range(name).width
+
+    def ends(self, name: str) -> Array | None:
+        """Return the least and the most that exact figures can be, (N, 2), where rounding may move one notably."""
+        return self.range(name).notable_ends(means=Column.of(name).figure in VALUES)
 
 
 def judgement_of(sums: Sums, task: Task, attributes: Sequence[Attribute], name: str, area: Array | None) -> Evaluation:

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from html import escape
+from typing import TYPE_CHECKING
+
+from .spans import count_ends, share_ends
+
+if TYPE_CHECKING:
+    from .group_table import GroupTable
 
 FORM = re.compile(
-    r"(?:(?P<attribute>.*)\.)?(?P<figure>[a-z_]+?)(?:\[(?P<label>.*)\])?(?P<gap>_gap)?(?:_(?P<end>lower|upper|rounding))?",
+    r"(?:(?P<attribute>.*)\.)?(?P<figure>[a-z_]+?)(?:\[(?P<label>.*)\])?(?P<gap>_gap)?(?:_(?P<end>lower|upper|least|most))?",
     re.S,
 )
 
@@ -16,7 +24,7 @@ class Column:
     """A column of an evaluation or of an audit's table; its text is the column's name.
 
     A ``figure``, of one class where it has a ``label``, its ``gap`` between groups of an ``attribute``, or an ``end``
-    of either's interval, or by how much ``rounding`` may have moved it: ``sex.tpr_gap``, ``recall[a]_gap_lower``. An
+    of either's interval, or of what the exact one can be: ``sex.tpr_gap``, ``recall[a]_gap_lower``, ``tpr_least``. An
     attribute is named where there are several.
     """
 
@@ -38,6 +46,11 @@ class Column:
         attribute = f"{self.attribute}." if self.attribute else ""
         label = "" if self.label is None else f"[{self.label}]"
         return f"{attribute}{self.figure}{label}{'_gap' * self.gap}{f'_{self.end}' if self.end else ''}"
+
+    @property
+    def name_of_rate(self) -> str:
+        """Return the figure, with its class, that a gap is one of."""
+        return str(replace(self, attribute="", gap=False, end=""))
 
     @property
     def kind(self) -> str:
@@ -194,6 +207,41 @@ def is_share(name: str) -> bool:
     )
 
 
+def rate_words(name: str) -> str:
+    """Return a rate as people write it: ``FPR``, ``recall of a``."""
+    label = Column.of(name).label
+    return figure_of(name).heading if label is None else f"{Column.of(name).figure} of {label}"
+
+
 def not_defined(contrast: str) -> str:
     """Say why a worst contrast has no value."""
     return f"not defined: {RATIOS[contrast].missing if contrast in RATIOS else 'fewer than two groups have it'}"
+
+
+def html_table(table: GroupTable) -> str:
+    def drawn(tag: str, scope: str, texts: Iterable[str]) -> str:
+        style = "text-align:right;padding:2px 8px"
+        return "".join(f'<{tag}{scope} style="{style}">{escape(text)}</{tag}>' for text in texts)
+
+    def number(name: str, i: int) -> str:
+        cell = table.cells[name][i]
+        if not cell.meant:
+            return ""
+        if cell.ends:
+            return share_ends(*cell.ends) if isinstance(cell.value, float) else count_ends(cell.value, cell.ends)
+        return f"{cell.value:.4g}" if isinstance(cell.value, float) else str(cell.plain)
+
+    def with_ends(figure: str, i: int) -> str:
+        value, low, high = (figure + end for end in ("", "_lower", "_upper"))
+        if any(table.cells[name][i].reason for name in (value, low, high)):
+            return number(value, i)
+        return f"{number(value, i)} ({number(low, i)} to {number(high, i)})"
+
+    lines, figures = [], [figure for figure in FIGURES_SHOWN if figure in table.cells]
+    heads = drawn("th", ' scope="col"', ["n", *(figure_of(figure).heading for figure in figures)])
+    for i, (name, status) in enumerate(zip(table.lines.names, table.lines.status, strict=True)):
+        group = escape(name + (f" ({status})" if status in ("reference", "too few") else ""))
+        cells = drawn("td", "", [number("n", i), *(with_ends(figure, i) for figure in figures)])
+        lines.append(f'<tr><th scope="row" style="text-align:left">{group}</th>{cells}</tr>')
+    attribute = f'<th scope="col" style="text-align:left">{escape(table.lines.attribute)}</th>'
+    return f"<table><thead><tr>{attribute}{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>"

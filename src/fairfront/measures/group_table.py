@@ -31,23 +31,21 @@ from .disclosure import (
     publish_weights,
     with_rows,
 )
+from .figures import Column
 from .judged import Judged
 from .lines import COMPARED, Lines, published_lines
-from .published import rate_ranges
-from .ranges import RateRange
+from .published import count_ranges, rate_ranges
 from .rates import Share, shares_of
 from .scores import OF_BOTH_LABELS, Scores, drawn_scores, score_columns
+from .spans import RateRange
 from .table_columns import (
     Settings,
-    Worst,
     normal_columns,
     selection_columns,
     share_columns,
     why,
-    worst_means,
-    worst_ratio,
-    worst_shares,
 )
+from .worst_contrasts import Worst, worst_means, worst_ratio, worst_shares
 
 Mask = NDArray[np.bool_]
 
@@ -79,16 +77,19 @@ class GroupTable(Record):
 
     @cached_property
     def cells(self) -> dict[str, list[Cell]]:
-        nothing = np.zeros(len(self.lines.names))
         return {
             name: [
-                self._why(name, i) if value != value else Cell(value, rounding=float(np.nan_to_num(off)))
-                for i, (value, off) in enumerate(
-                    zip(values.tolist(), self.columns.get(f"{name}_rounding", nothing), strict=True)
-                )
+                self._why(name, i) if value != value else Cell(value, ends=self._ends(name, i))
+                for i, value in enumerate(values.tolist())
             ]
             for name, values in self.columns.items()
+            if Column.of(name).end not in ("least", "most")
         }
+
+    def _ends(self, name: str, i: int) -> tuple[float, ...]:
+        """Return what the exact value can be, where rounding may have moved it notably."""
+        ends = (float(self.columns[key][i]) for key in (f"{name}_least", f"{name}_most") if key in self.columns)
+        return tuple(end for end in ends if end == end)
 
     def _why(self, name: str, i: int) -> Cell:
         if self.behind.few[i]:
@@ -99,7 +100,14 @@ class GroupTable(Record):
 
     @property
     def readable(self) -> dict[str, list[Any]]:
-        return {name: [cell.plain for cell in cells] for name, cells in self.cells.items()}
+        """Return columns as plain values; what rounding may have moved notably has ``_least`` and ``_most`` with it."""
+        found: dict[str, list[Any]] = {}
+        for name, cells in self.cells.items():
+            found[name] = [cell.plain for cell in cells]
+            if any(cell.ends for cell in cells):
+                for k, end in enumerate(("least", "most")):
+                    found[f"{name}_{end}"] = [cell.ends[k] if cell.ends else cell.plain for cell in cells]
+        return found
 
 
 @blas_threads(1)
@@ -126,6 +134,8 @@ def _table_of(lines: Lines, behind: Counted, task: Task, settings: Settings) -> 
     if few.any():
         counts = {name: np.where(few, np.nan, values) for name, values in counts.items()}
     columns: dict[str, NDArray[Any]] = {**_head(lines), "n": lines.whole(n), **counts}
+    if behind.rounded:
+        columns |= _count_ends(behind.counts, lines, task)
     shares = {name: share.without(few) for name, share in _every_share(behind.counts, task, settings.more).items()}
     if behind.rounded:
         shares = _with_ranges(shares, behind.counts, lines, task)
@@ -166,6 +176,16 @@ def _with_ranges(shares: dict[str, Share], counts: Counts, lines: Lines, task: T
     if POOLED in lines.names and lines.status[lines.names.index(POOLED)] == COMPARED:
         known = {name: each.pooled(lines.names.index(POOLED)) for name, each in known.items()}
     return {name: replace(share, known=known[name]) for name, share in shares.items()}
+
+
+def _count_ends(counts: Counts, lines: Lines, task: Task) -> dict[str, Array]:
+    found = count_ranges(counts.rows[None], task.favourable, half=STEP / 2 if lines.is_proxy else STEP // 2)
+    return {
+        f"{name}_{end}": np.where(each.width > 0, values, np.nan)
+        for name, each in found.items()
+        if (each.width > 0).any()
+        for end, values in (("least", each.low), ("most", each.high))
+    }
 
 
 def _head(lines: Lines) -> dict[str, NDArray[Any]]:

@@ -23,8 +23,8 @@ from ..exceptions import InputError
 from ..objectives import Array
 from ..validation import check_confidence
 from .counts import ratio
-from .ranges import RateRange
 from .rates import DENOMINATORS, GroupRates
+from .spans import RateRange
 
 Interval = tuple[Array, Array]
 Sizes = Mapping[str, Array]
@@ -160,6 +160,17 @@ def worst_gap_floor(
     return np.asarray(np.fmax.reduce((high - low) / 2.0, axis=1, initial=np.nan))
 
 
+def worst_gap_place(
+    rates: GroupRates, name: str, confidence: float = 0.95, sizes: Sizes | None = None, span: RateRange | None = None
+) -> Array:
+    """Return which pair of groups reaches the upper end, (N,): its place in ``np.triu_indices(c, 1)``; NaN for none."""
+    low, high = _all_pairs(rates, name, confidence, sizes, span, together=False)
+    reach = np.maximum(np.abs(low), np.abs(high))
+    pairs = len(rates.levels) * (len(rates.levels) - 1) // 2
+    place = np.argmax(np.nan_to_num(reach, nan=-1.0), axis=1) // max(1, reach.shape[1] // max(1, pairs))
+    return np.where(np.isnan(reach).all(axis=1), np.nan, place)
+
+
 def span_of(value: Array, size: Array) -> RateRange:
     """Return rates that are exact as ranges."""
     return RateRange(value, value, size)
@@ -256,14 +267,3 @@ def selection_ratio_lower(
     """Return the least lower end of all pairs, each on its own: what may be claimed of a ratio of rates, (N,)."""
     span = span or span_of(rates.rate(name), rows_behind(rates, name, sizes))
     return ratio_interval(span, confidence, together=False)[0]
-
-
-def percentiles(values: Array, confidence: float) -> Interval:
-    """Return the central quantiles of each column, leaving NaN out; NaN for columns with nothing else."""
-    tail = (1.0 - check_confidence(confidence)) / 2.0
-    some = ~np.isnan(values).all(axis=0)
-    ends = np.full((2, values.shape[1]), np.nan)
-    if some.any():
-        quantile = np.nanquantile if np.isnan(values[:, some]).any() else np.quantile  # many times faster, and the same
-        ends[:, some] = quantile(values[:, some], [tail, 1.0 - tail], axis=0)
-    return ends[0], ends[1]

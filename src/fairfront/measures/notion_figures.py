@@ -10,8 +10,8 @@ from ..objectives import Task, rates_of
 from .contrasts import gaps, selection_ratio, worst_gap
 from .evaluation import Evaluation
 from .figures import MORE, RATIO_OF, Column
-from .ranges import RateRange
 from .rates import GroupRates, Margins, derived_share
+from .spans import RateRange
 
 ADDED = ("precision", *MORE, "tpr_ratio")
 

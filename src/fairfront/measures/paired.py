@@ -11,7 +11,7 @@ effective number of rows and b, c are scaled to it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,17 +22,18 @@ from numpy.typing import ArrayLike, NDArray
 from ..objectives import Array, Attribute, Task
 from ..objectives.groups import STEP
 from .counts import ratio, sums_of, weighted_sums
-from .disclosure import LIMIT, pool_of
+from .disclosure import pool_of
 from .evaluation import Evaluation, judgement_of
 from .figures import PARTS, VALUES
 from .intervals import normal_quantile
-from .moves import Sides, changed_sides, moves_by_rate
+from .moves import Sided, Sides, changed_sides, moves_by_rate
 from .published import published, published_people
+from .ranges import TableRange
 from .rates import Margins, PerGroup
 
 SHARES = ("selection", "tpr", "fpr", "error")
 MEANS = ("prediction", "mse")
-OFF = STEP // 2  # how far a count that is rounded to the nearest step can be from it
+People = tuple[Margins, Margins, TableRange]
 
 
 def rounded(values: ArrayLike, digits: int = 6, figure: str = "") -> list[Any]:
@@ -138,7 +139,7 @@ class GroupChanges:
     levels: tuple[str, ...]
     member: Array
     changes: dict[str, Change]
-    sides: dict[str, Sides]
+    sides: dict[str, Sided]
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,15 +201,15 @@ class PairedRows:
     def by_group(self, place: int) -> GroupChanges:
         """Compare the groups of an attribute; changes are differences of the rates as they are told."""
         rates, (member, people) = self.shown.groups[self.attributes[place].name], self._pooled(place)
-        sides: dict[str, Sides] = {}
+        sides: dict[str, Sided] = {}
         if not self.regression:
-            sides = moves_by_rate(self.decided, self.wrong, self.plain, self.good, member, people and people[0])
+            shown = people and (people[0], people[2])
+            sides = moves_by_rate(self.decided, self.wrong, self.plain, self.good, member, shown)
         changes, c = {}, member.shape[1]
         for rate in MEANS if self.regression else SHARES:
             columns, values = self.columns(member, rate), rates.rate(rate)
-            change = self._change(
-                rate, columns, self._possible(sides, rate), self._people(rates, rate, columns, people)
-            )
+            moved = sides[rate].most if rate in sides else None
+            change = self._change(rate, columns, moved, self._people(rates, rate, columns, people))
             changes[rate] = change.moved_to(np.column_stack([values - values[self.plain], change.value[:, c:]]))
         return GroupChanges(rates.levels, member, changes, sides)
 
@@ -216,24 +217,13 @@ class PairedRows:
         """Compare all rows, (N,) each; ``first`` is of any attribute."""
         found, shown = {}, {"error": "error", "selection": "approval_rate"}
         for rate, column in ({"mse": "mse"} if self.regression else shown).items():
-            known = self._possible(first.sides, rate)
-            sides = None if known is None else (known[0][:, -1:], known[1][:, -1:])
+            sides = None
+            if rate in first.sides:
+                up, down = first.sides[rate].most
+                sides = up[:, -1:], down[:, -1:]
             change = self._change(rate, self.weight[:, None], sides, np.ones(1)).columns(0)
             found[rate] = change.moved_to(self.shown[column] - self.shown[column][self.plain])
         return found
-
-    def _possible(self, sides: Mapping[str, Sides], rate: str) -> Sides | None:
-        """Return the most rows that can stand behind published ones, (N, c + 1): intervals include the rounding.
-
-        Counts below `LIMIT` of each group and label, and of those without a group, may be off by `OFF`.
-        """
-        if not self.small or rate not in sides:
-            return sides.get(rate)
-        (up, down), labels = sides[rate], 1 if rate in ("tpr", "fpr") else 2
-        off = OFF * labels * (np.minimum(up, down)[:, :-1] < LIMIT * labels)
-        slack = np.column_stack([off, off.sum(axis=1) + OFF * labels])
-        slack[self.plain] = 0
-        return up + slack, down + slack
 
     def _change(self, rate: str, columns: Array, sides: Sides | None, people: Array) -> Change:
         values = self.values(rate)
@@ -241,8 +231,8 @@ class PairedRows:
             return mean_changes(values, self.plain, columns, people, self.confidence)
         return share_changes(values, self.plain, columns, self.weight, sides, people, self.confidence)
 
-    def _pooled(self, place: int) -> tuple[Array, tuple[Margins, Margins] | None]:
-        """Members (n, c) of an attribute's groups, and the published rows of these and of no group, and of everyone.
+    def _pooled(self, place: int) -> tuple[Array, People | None]:
+        """Members (n, c) of an attribute's groups, and what `published_people` has of these and of no group.
 
         Groups of a few people are together, as in `published`, unless counts are exact.
         """
@@ -255,15 +245,16 @@ class PairedRows:
         if self.regression or sums is None:
             return joined, None
         counts: Any = sums.groups[place].pooled((*pool.members, (len(attribute.levels),)))
-        return joined, published_people(counts.rows, self.task.favourable)
+        half = STEP / 2 if attribute.is_proxy else STEP // 2
+        return joined, published_people(counts.rows, self.task.favourable, half=half)
 
-    def _people(self, rates: PerGroup, rate: str, columns: Array, people: tuple[Margins, Margins] | None) -> Array:
+    def _people(self, rates: PerGroup, rate: str, columns: Array, people: People | None) -> Array:
         """Published over exact rows behind a rate, of every group and of everyone, (c + 1,)."""
         if not self.small:
             return np.ones(columns.shape[1])
         behind = (columns / self.weight[:, None]).sum(axis=0)
         shown, everyone = rates.n, behind[-1]
         if people is not None:
-            groups, all_rows = (getattr(each, PARTS[rate][1]) for each in people)
+            groups, all_rows = (getattr(each, PARTS[rate][1]) for each in people[:2])
             shown, everyone = groups[:-1], all_rows[0]
         return np.nan_to_num(ratio(np.append(shown, everyone), behind))

@@ -20,8 +20,8 @@ from .evaluation import Evaluation
 from .figures import Column, larger_is_better
 from .intervals import bonferroni, normal_quantile, rows_behind
 from .moments import LEVELS, Moments, critical_values, least_variance
-from .ranges import RateRange
 from .rates import GroupRates
+from .spans import RateRange
 
 DRAWS = 1_000
 BLOCK = 1 << 22

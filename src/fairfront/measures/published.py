@@ -30,8 +30,9 @@ from .evaluation import Evaluation, evaluation_of
 from .figures import RATIO_OF
 from .notion_figures import more_of, with_figures
 from .promises import critical_table
-from .ranges import Range, RateRange, table_range
+from .ranges import TableRange, table_range
 from .rates import GroupMeans, Margins, PerGroup, derived_share, effective_sizes, means_of
+from .spans import Range, RateRange, each_end
 
 ROWS = 12
 """Models of an evaluation that a notebook lists."""
@@ -150,6 +151,9 @@ def _rates(
     }
     if POOLED in pool.levels:
         ranges = {name: each.pooled(pool.levels.index(POOLED)) for name, each in ranges.items()}
+    for name, each in count_ranges(told.rows, good, half=half).items():
+        low, high = (np.repeat(end[None, :c], len(told.rows), axis=0) for end in (each.low, each.high))
+        ranges[name] = RateRange(low, high, np.ones(c))
     return rates, sizes, ranges
 
 
@@ -163,13 +167,24 @@ def _overall_ranges(sums: Sums, task: Task) -> dict[str, dict[str, RateRange]]:
     return {"": {name: RateRange(of.low[:, -1], of.high[:, -1], np.array(of.least[-1])) for name, of in every.items()}}
 
 
-def published_people(rows: Array, good: int) -> tuple[Margins, Margins]:
+def published_people(rows: Array, good: int, *, half: float = STEP // 2) -> tuple[Margins, Margins, TableRange]:
     """Return what may be published of rows by group, label and decision, (N, c, K, K), and of all of them as one group.
 
-    The last group is that without one; the second part does not depend on how rows are divided into groups.
+    The last group is that without one; the second part does not depend on how rows are divided into groups. The third
+    is what the exact counts of every group can be, and last those of all rows.
     """
     shown = publish_table(rows, good)
-    return Margins.of(shown[:, :-1], good), Margins.of(shown[:, -1:], good)
+    nobody = not rows[0, -1].any()  # of those without a group: that there is none is known
+    table = table_range(np.delete(shown, -2, axis=1) if nobody else shown, good, half)
+    if nobody:
+        cells, labels = (_with_nobody(each, axis) for each, axis in ((table.cells, 1), (table.labels, 0)))
+        table = TableRange(cells, labels, _with_nobody(table.sizes, 0))
+    return Margins.of(shown[:, :-1], good), Margins.of(shown[:, -1:], good), table
+
+
+def _with_nobody(some: Range, axis: int) -> Range:
+    """Put a group of nobody before all rows, which are the last along the axis."""
+    return each_end(lambda end: np.insert(end, end.shape[axis] - 1, 0.0, axis=axis), some)
 
 
 def _overall(sums: Sums, task: Task) -> Overall:
@@ -240,6 +255,21 @@ def _of_union(share: RateRange) -> RateRange:
     low, high = (2.0 * end / (1.0 + end) for end in (share.low, share.high))
     fewer = np.nan_to_num(((2.0 - high) / (2.0 - low)) ** 2, nan=1.0).min(axis=0)
     return RateRange(low, high, share.least * fewer)
+
+
+def count_ranges(shown: Array, good: int, *, half: float = STEP // 2) -> dict[str, Range]:
+    """Return the ranges of published numbers of rows of every group, (c,), and of those labelled favourably or not.
+
+    ``shown`` are counts of one model or several, (N, c, K, K), all rows as the last group.
+    """
+    table = table_range(shown, good, half)
+    others = np.arange(shown.shape[2]) != good
+    labels = table.labels
+    return {
+        "n": table.sizes,
+        "positives": labels.at(slice(None), good),
+        "negatives": labels.at(slice(None), others).sum(1),
+    }
 
 
 def _weighted(rows: Range, shown: Counts) -> Range:

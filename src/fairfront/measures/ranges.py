@@ -15,7 +15,6 @@ Of one column of a table, with parts of published wholes:
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,33 +25,7 @@ from ..objectives import Array
 from ..objectives.groups import STEP
 from .counts import ratio
 from .disclosure import LIMIT, middle_steps
-
-
-@dataclass(frozen=True, eq=False)
-class Range:
-    """A published value with the least and the most that the exact one can be, arrays of one shape."""
-
-    shown: Array
-    low: Array
-    high: Array
-
-    @classmethod
-    def exactly(cls, value: Array) -> Range:
-        return cls(value, value, value)
-
-    def at(self, *places: Any) -> Range:
-        return Range(self.shown[places], self.low[places], self.high[places])
-
-    def sum(self, axis: Any) -> Range:
-        return Range(self.shown.sum(axis=axis), self.low.sum(axis=axis), self.high.sum(axis=axis))
-
-    @property
-    def whole(self) -> Range:
-        return Range(self.shown, np.ceil(self.low - 1e-9) + 0.0, np.floor(self.high + 1e-9))
-
-    @property
-    def width(self) -> Array:
-        return np.asarray(np.maximum(self.high - self.shown, self.shown - self.low))
+from .spans import Range, joined, stacked
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,20 +49,20 @@ def table_range(shown: Array, good: int, half: float = STEP // 2) -> TableRange:
     rows = labels.sum(axis=1)
     sizes, every = _size_range(rows[:-1], float(rows[-1]), LIMIT * K * K, half), slice(None)
     everyone = Range.exactly(rows[None, -1:])
-    total = _chain(labels[None, -1:], everyone, None, LIMIT * K, half, twice=True).at(every, 0)
+    total = chain_range(labels[None, -1:], everyone, None, LIMIT * K, half, twice=True).at(every, 0)
     slack = total.width.max() + half  # totals of groups are rounded once
-    inner = _chain(labels[None, :-1], sizes.at(None), total, LIMIT * K, half, slack=slack).at(0)
+    inner = chain_range(labels[None, :-1], sizes.at(None), total, LIMIT * K, half, slack=slack).at(0)
     cells, same = [], np.zeros(len(table), dtype=np.intp)
     for k in range(K):
         whole, own = total.at(same, k).at(every, None), inner.at(None, every, k).at(same)
-        outer = _chain(table[:, -1:, k], whole, None, LIMIT, half).at(every, 0)
-        parts = _chain(table[:, :-1, k], own, outer, LIMIT, half)
-        cells.append(_joined(parts, outer.at(every, None), 1))
+        outer = chain_range(table[:, -1:, k], whole, None, LIMIT, half).at(every, 0)
+        parts = chain_range(table[:, :-1, k], own, outer, LIMIT, half)
+        cells.append(joined(parts, outer.at(every, None), 1))
     back = np.argsort(order)
     return _reconciled(
-        _each(lambda ends: np.stack(ends, axis=2), *cells).at(every, every, back).at(every, every, every, back),
-        _joined(inner, total, 0).at(every, back),
-        _joined(sizes, Range.exactly(rows[-1:]), 0),
+        stacked(2, *cells).at(every, every, back).at(every, every, every, back),
+        joined(inner, total, 0).at(every, back),
+        joined(sizes, Range.exactly(rows[-1:]), 0),
         whole_rows=half == STEP // 2,
     )
 
@@ -99,9 +72,9 @@ def _reconciled(cells: Range, labels: Range, sizes: Range, *, whole_rows: bool) 
     for _ in range(3):
         if whole_rows:
             cells, labels, sizes = (each.whole for each in (cells, labels, sizes))
-        cells, found = _added_up(cells, labels.at(None), 3)
+        cells, found = added_up(cells, labels.at(None), 3)
         labels = Range(labels.shown, found.low.max(axis=0), found.high.min(axis=0))  # the same of all models
-        labels, sizes = _added_up(labels, sizes, 1)
+        labels, sizes = added_up(labels, sizes, 1)
         cells, labels, sizes = (_groups_added_up(each, axis) for each, axis in ((cells, 1), (labels, 0), (sizes, 0)))
     return TableRange(cells, labels, sizes)
 
@@ -110,24 +83,17 @@ def _groups_added_up(some: Range, axis: int) -> Range:
     """The last along the axis are all groups together."""
     last = some.low.shape[axis] - 1
     before = (slice(None),) * axis
-    parts, whole = _added_up(some.at(*before, slice(0, last)), some.at(*before, last), axis)
-    return _joined(parts, whole.at(*before, None), axis)
+    parts, whole = added_up(some.at(*before, slice(0, last)), some.at(*before, last), axis)
+    return joined(parts, whole.at(*before, None), axis)
 
 
-def _added_up(parts: Range, whole: Range, axis: int) -> tuple[Range, Range]:
+def added_up(parts: Range, whole: Range, axis: int) -> tuple[Range, Range]:
+    """Return the ranges of parts and of their whole as far as the parts can add up to it."""
     low, high = parts.low.sum(axis=axis), parts.high.sum(axis=axis)
     least, most = np.maximum(whole.low, low), np.minimum(whole.high, high)
     high_left, low_left = (np.expand_dims(each, axis) for each in (most - low, least - high))
     ends = np.maximum(parts.low, low_left + parts.high), np.minimum(parts.high, high_left + parts.low)
     return Range(parts.shown, *ends), Range(np.broadcast_to(whole.shown, least.shape), least, most)
-
-
-def _each(change: Callable[[list[Array]], Array], *some: Range) -> Range:
-    return Range(*(change([getattr(each, end) for each in some]) for end in ("shown", "low", "high")))
-
-
-def _joined(one: Range, other: Range, axis: int) -> Range:
-    return _each(lambda ends: np.concatenate(ends, axis=axis), one, other)
 
 
 def _size_range(n: Array, total: float, limit: int, half: float) -> Range:
@@ -143,7 +109,7 @@ def _size_range(n: Array, total: float, limit: int, half: float) -> Range:
     return Range(n, np.maximum(low, 0.0), np.where(largest, np.maximum(high, left + together[0]), high))
 
 
-def _chain(
+def chain_range(
     parts: Array, whole: Range, total: Range | None, limit: int, half: float, *, twice: bool = False, slack: Any = 0.0
 ) -> Range:
     """Of parts (N, c, D) of wholes (N, c), split one after the other; ``total`` are those of all groups, (N, D).
@@ -166,7 +132,7 @@ def _chain(
             own, over = _taken_up(*_part_range(part, left, off), left, total.at(slice(None), k), off, together)
         found.append(own)
         left = over
-    return _each(lambda ends: np.stack(ends, axis=2), *found, left)
+    return stacked(2, *found, left)
 
 
 def _may_be_rounded(part: Array, whole: Array, limit: int, rest_limit: int) -> NDArray[np.bool_]:
@@ -251,50 +217,3 @@ def _taken_up(own: Range, over: Range, whole: Range, total: Range, off: Array, t
     ends[2][:, T] = np.maximum(whole.low[:, T] - ends[1][:, T], 0.0)
     ends[3][:, T] = np.maximum(whole.high[:, T] - ends[0][:, T], 0.0)
     return Range(own.shown, *ends[:2]), Range(over.shown, *ends[2:])
-
-
-@dataclass(frozen=True, eq=False)
-class RateRange:
-    """The least and the most that exact rates of groups can be, (N, c), and the fewest rows behind, (c,) or (N, c).
-
-    NaN for groups that surely have no such rows; those that may have some, or are pooled, have any rate and 0 rows.
-    """
-
-    low: Array
-    high: Array
-    least: Array
-
-    def take(self, places: Any) -> RateRange:
-        least = self.least[places] if self.least.ndim == self.low.ndim else self.least
-        return RateRange(self.low[places], self.high[places], least)
-
-    def at(self, groups: NDArray[np.intp]) -> RateRange:
-        return RateRange(self.low[:, groups], self.high[:, groups], self.least[groups])
-
-    def pooled(self, place: int) -> RateRange:
-        """Return ranges in which nothing is known of the groups that are together in one place."""
-        low, high, least = (np.array(each) for each in (self.low, self.high, self.least))
-        low[:, place], high[:, place], (least.T if least.ndim == low.ndim else least)[place] = 0.0, 1.0, 0.0
-        return RateRange(low, high, least)
-
-    @property
-    def gap(self) -> tuple[Array, Array]:
-        """Return the least and the most that the largest gap between two groups can be, (N,)."""
-        sure = np.where(np.isnan(self.low) | (self.least == 0), np.nan, 1.0)  # others need not have the rate
-        least = np.fmax.reduce(self.low * sure, axis=1) - np.fmin.reduce(self.high * sure, axis=1)
-        ordered = self.low.shape[1]
-        apart = [self.high[:, i] - self.low[:, j] for i in range(ordered) for j in range(ordered) if i != j]
-        most = np.fmax.reduce(apart, axis=0, initial=np.nan) if apart else np.full(self.low[:, 0].shape, np.nan)
-        anything = ((self.least == 0) & ~np.isnan(self.low)).any(axis=1)  # of several that are pooled, too
-        least, most = np.maximum(np.nan_to_num(least), 0.0), np.where(anything, 1.0, most)
-        if least.ndim > 1:
-            least, most = np.fmax.reduce(least, axis=1), np.fmax.reduce(most, axis=1)
-        return least, most
-
-    @property
-    def ratio(self) -> tuple[Array, Array]:
-        """Return the least and the most that the lowest rate over the highest can be, (N,)."""
-        sure = np.where(np.isnan(self.low) | (self.least == 0), np.nan, 1.0)
-        least = ratio(np.fmin.reduce(self.low, axis=1), np.fmax.reduce(self.high, axis=1))
-        most = ratio(np.fmin.reduce(self.high * sure, axis=1), np.fmax.reduce(self.low * sure, axis=1))
-        return np.nan_to_num(least), np.minimum(np.nan_to_num(most, nan=1.0), 1.0)

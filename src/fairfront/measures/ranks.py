@@ -4,10 +4,10 @@ The area under the ROC curve and its difference take the variance of DeLong, DeL
 1988, 837-845): that of each row's place among the rows of the other label, the one model's less the other's. Weights
 count as the weights of a mean, sum w^2 (v - mean)^2 / (sum w)^2, which is theirs where all are equal.
 
-KS is the largest difference of two shares over all cut-offs. Where a model reaches it, it is a difference of shares of
-other people (Newcombe), and two models' KS differ by the rows that the two put on different sides of their cut-offs
-(Agresti and Min among the rows of either label, squared and added). A maximum is biased upward, so that the interval of
-one KS covers less than it says where rows are few; two such biases nearly cancel.
+KS is the largest difference of two shares over all cut-offs. Its interval is that of an audit (`distance_interval`):
+Newcombe's where the sample reaches it, with the lower end moved by the bias of a maximum. Two models' KS differ by the
+rows that the two put on different sides of their cut-offs (Agresti and Min among the rows of either label, squared and
+added); two biases nearly cancel.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array
-from .counts import ratio, weighted_sums
-from .intervals import newcombe, normal_quantile
+from .counts import ratio
+from .intervals import normal_quantile
 from .moves import changed_sides
-from .paired import Change, effective_rows, share_changes
+from .paired import Change, share_changes
+from .scores import ScoredRows, drawn, figures_of
+from .table_columns import distance_ends
 
 Flags = NDArray[np.bool_]
+RESAMPLES = 200
 
 
 def ranking(
@@ -44,23 +47,33 @@ def ranking(
     own = Change(value, np.maximum(value - half, 0.0), np.minimum(value + half, 1.0))
     gini = Change(*(2.0 * each - 1.0 for each in (own.value, own.lower, own.upper)))
     change, twice = (Change(k * moved, k * (moved - wide), k * (moved + wide)) for k in (1.0, 2.0))
+    distance = _own_distance(scores, positive, weight, confidence)
     return {
         "auc": (own, change),
         "gini": (gini, twice),
-        "ks": _distances(above, positive, one, plain, confidence),
+        "ks": _distances(distance, above, positive, one, plain, confidence),
     }
 
 
-def _distances(above: Flags, positive: Flags, weight: Array, plain: int, confidence: float) -> tuple[Change, Change]:
+def _distances(
+    own: Change, above: Flags, positive: Flags, weight: Array, plain: int, confidence: float
+) -> tuple[Change, Change]:
     """Return KS and its differences from the rows (N, n) above the cut-off where each model reaches it."""
     columns = np.column_stack([positive * weight, ~positive * weight])
-    size = effective_rows(columns)
-    share = np.clip(ratio(weighted_sums(above, columns), columns.sum(axis=0)), 0.0, 1.0)
-    part = np.nan_to_num(share) * size
-    low, high = newcombe(part[:, 0], size[0], part[:, 1], size[1], confidence)
     rows = changed_sides(above, above[plain], columns / weight[:, None])
     change = share_changes(above, plain, columns, weight, rows, np.ones(2), confidence)
-    return Change(share[:, 0] - share[:, 1], low, high), change.columns(0).less(change.columns(1))
+    return own, change.columns(0).less(change.columns(1))
+
+
+def _own_distance(scores: Array, positive: Flags, weight: Array | None, confidence: float) -> Change:
+    found, draws, random = [], [], np.random.default_rng(0)
+    for each in scores:
+        tally = ScoredRows(each, positive, weight, False, False).tally()
+        figures, binned = figures_of(tally)
+        found.append(figures)
+        draws.append(drawn(tally, binned, figures, RESAMPLES, random)["ks"])
+    value = {name: np.array([figures[name] for figures in found]) for name in found[0]}
+    return Change(value["ks"], *distance_ends(value, np.column_stack(draws), confidence))
 
 
 def _places(scores: Array, positive: Flags, weight: Array) -> tuple[Array, Flags]:

@@ -19,7 +19,7 @@ from ..objectives import Array
 from ..records import Record
 from .counts import Counts, Means, ratio
 from .figures import MORE, MORE_PARTS, PARTS
-from .ranges import RateRange
+from .spans import RateRange
 
 DENOMINATORS = {"selection": "weight", "error": "weight", "accuracy": "weight", "tpr": "positives", "fpr": "negatives"}
 """The field of `GroupRates` that each rate is a share of."""

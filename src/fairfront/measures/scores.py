@@ -19,8 +19,10 @@ from ..objectives import Array
 from .calibration import logistic_line
 from .counts import ratio
 from .disclosure import in_units
+from .intervals import normal_quantile
 from .lines import Lines
-from .table_columns import Settings, Worst, drawn_columns, normal_columns, worst_means
+from .table_columns import APART, Settings, distance_columns, drawn_columns, normal_columns
+from .worst_contrasts import Worst, worst_means
 
 BINS = 100
 BLOCK = 1 << 14
@@ -102,18 +104,18 @@ class Binned:
 
     ``sums`` (3, 2, bins) are weights, weighted scores and weighted squared scores of rows with the favourable label
     and with another; scores are counted from ``origin``. ``area`` is that under the ROC curve in pairs of weights,
-    ``distance`` the largest between the two running shares; NaN where there is one label only.
+    ``apart`` (2,) are the running shares of either label where they differ most; equal where there is one label only.
     """
 
     sums: Array
     origin: float
     area: float
-    distance: float
+    apart: Array
 
 
 def figures_of(tally: Tally) -> tuple[dict[str, float], Binned | None]:
     """Return every figure of `SCORED`, the slope's standard error and the spread, NaN where unknown; and the bins."""
-    found = dict.fromkeys((*DRAWN, "slope", "slope_error", "spread"), float("nan"))
+    found = dict.fromkeys((*DRAWN, *APART, "slope", "slope_error", "spread"), float("nan"))
     if not len(tally.value):
         return found, None
     binned = bins_of(tally)
@@ -123,7 +125,11 @@ def figures_of(tally: Tally) -> tuple[dict[str, float], Binned | None]:
     if up > 0 and down > 0:
         area = binned.area / (up * down)
         auc = float(np.clip(1.0 - area if tally.below else area, 0.0, 1.0))
-        found |= {"auc": auc, "gini": 2.0 * auc - 1.0, "ks": binned.distance}
+        distance, sizes = float(np.ptp(binned.apart)), tally.size * np.array([up, down]) / (up + down)
+        found |= {"auc": auc, "gini": 2.0 * auc - 1.0, "ks": distance}
+        low, high = np.argsort(binned.apart, kind="stable")
+        apart = binned.apart[high], sizes[high], binned.apart[low], sizes[low], 0.0
+        found |= dict(zip(APART, map(float, apart), strict=True))
     if tally.probability:
         line = logistic_line(tally.value, tally.up, tally.down, tally.size, -1.0 if tally.below else 1.0)
         found["slope"], found["slope_error"] = line
@@ -135,7 +141,7 @@ def bins_of(tally: Tally) -> Binned:
     starts = _starts(tally)
     up, down = tally.up.sum(), tally.down.sum()
     origin = 0.0 if tally.probability else float(tally.value[len(tally.value) // 2])  # keeps squares from cancelling
-    sums, area, distance, before = np.empty((3, 2, len(starts))), 0.0, 0.0, np.zeros((2, 1))
+    sums, area, apart, before = np.empty((3, 2, len(starts))), 0.0, np.zeros(2), np.zeros((2, 1))
     bounds = np.append(starts, len(tally.value))
     firsts = np.searchsorted(starts, np.arange(0, bounds[-1], BLOCK))  # a large bin is a block of its own
     for first, last in pairwise([*np.unique(firsts[firsts < len(starts)]).tolist(), len(starts)]):
@@ -147,9 +153,11 @@ def bins_of(tally: Tally) -> Binned:
         sums[:, :, first:last] = np.add.reduceat(each, bounds[first:last] - bounds[first], axis=2)
         area += float(sides[0] @ (running[1] - 0.5 * sides[1]))
         if up > 0 and down > 0:
-            distance = max(distance, float(np.abs(running[0] / up - running[1] / down).max()))
+            shares = running / np.array([[up], [down]])
+            farthest = shares[:, int(np.argmax(np.abs(shares[0] - shares[1])))]
+            apart = farthest if np.ptp(farthest) > np.ptp(apart) else apart
         before = running[:, -1:]
-    return Binned(sums, origin, area, distance)
+    return Binned(sums, origin, area, apart)
 
 
 def _starts(tally: Tally) -> NDArray[np.intp]:
@@ -246,17 +254,15 @@ class Scores:
             {name: in_units(values, of.get(name, 0.0)) for name, values in each.items()}
             for each in (self.value, self.draws)
         )
+        value["ks_unit"] = of["ks"]
         change = value["mean_score"] - self.value["mean_score"]
         value["in_the_large"] = self.value["in_the_large"] + (change if self.below else -change)
         return Scores(value, draws, self.below)
 
 
 def drawn_scores(scored: ScoredRows, lines: Lines, settings: Settings) -> Scores:
-    random, drawn_as, found = (
-        np.random.default_rng(settings.random_state),
-        (settings.n_resamples, settings.random_state),
-        [],
-    )
+    random, found = np.random.default_rng(settings.random_state), []
+    drawn_as = (settings.n_resamples, settings.random_state)
     for rows, share in lines.parts():
         known = scored.known if rows is None else {}  # the line of all rows is that of every attribute
         if drawn_as not in known:
@@ -276,11 +282,16 @@ def score_columns(
     value, error, columns = scores.value, {"slope": scores.value["slope_error"]}, dict[str, Array]()
     for name in DRAWN:
         draws = scores.draws[name]
-        columns |= drawn_columns(name + suffix, value[name], draws, lines, settings)
+        if name == "ks":
+            columns |= distance_columns(name + suffix, value, draws, lines, settings)
+        else:
+            columns |= drawn_columns(name + suffix, value[name], draws, lines, settings)
         known = ~np.isnan(draws)
         count = np.where(known.any(axis=0), known.sum(axis=0), np.nan)
         mean = np.where(known, draws, 0.0).sum(axis=0) / count
         error[name] = np.sqrt(np.where(known, (draws - mean) ** 2, 0.0).sum(axis=0) / count)
+    low, high = (columns[f"ks{suffix}_{end}"] for end in ("lower", "upper"))
+    error["ks"] = (high - low) / (2.0 * normal_quantile(settings.confidence))
     columns |= normal_columns("slope" + suffix, value["slope"], error["slope"], lines, settings)
     worst = tuple(worst_means(name + suffix, value[name], error[name], lines, settings) for name in (*DRAWN, "slope"))
     spread = np.full(len(lines.names), value["spread"][-1])  # gaps of the mean score in deviations of all rows' scores

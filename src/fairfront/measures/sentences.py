@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import spelled
-from .disclosure import with_rounding
-from .figures import MORE, RATIOS, SCORED, SHARES, VALUES, Column, not_defined
+from .figures import MORE, RATIOS, SCORED, SHARES, VALUES, Column, not_defined, rate_words
+from .spans import with_ends
 
 if TYPE_CHECKING:
     from .group_table import GroupTable
     from .judged import Judged
     from .lines import Lines
-    from .table_columns import Worst
+    from .worst_contrasts import Worst
 
 NONE = np.array([np.nan])
 
@@ -70,17 +70,6 @@ def reference_sentences(tables: Iterable[GroupTable], words: Callable[[str, str]
     return tuple(said)
 
 
-def found_sentences(table: GroupTable, confidence: float) -> Iterator[str]:
-    attribute = table.lines.attribute
-    for worst in table.worst:
-        of_no_probabilities = worst.value != worst.value and Column.of(worst.figure).figure in SCORED
-        if worst.notion and not of_no_probabilities:
-            yield f"{attribute}: {_worst_sentence(worst, confidence)}"
-    for name, kind in zip(table.lines.names, table.lines.status, strict=True):
-        if kind == "too few":
-            yield f"{attribute}: {name} has too few rows (fewer than {table.lines.min_size}) and is not compared."
-
-
 def pooled_sentences(lines: Lines, columns: Mapping[str, list[Any]]) -> Iterator[str]:
     for i, group in enumerate(columns["group"]):
         keys = ("selection_gap", "selection_over_reference")
@@ -94,12 +83,24 @@ def pooled_sentences(lines: Lines, columns: Mapping[str, list[Any]]) -> Iterator
             )
 
 
+def found_sentences(table: GroupTable, confidence: float) -> Iterator[str]:
+    attribute = table.lines.attribute
+    for worst in table.worst:
+        of_no_probabilities = worst.value != worst.value and Column.of(worst.figure).figure in SCORED
+        if worst.notion and not of_no_probabilities:
+            yield f"{attribute}: {_worst_sentence(worst, confidence)}"
+    for name, kind in zip(table.lines.names, table.lines.status, strict=True):
+        if kind == "too few":
+            yield f"{attribute}: {name} has too few rows (fewer than {table.lines.min_size}) and is not compared."
+
+
 SPOKEN = {"tpr_gap": "TPR gap", "fpr_gap": "FPR gap", "odds_gap": "gap", "in_the_large_gap": "gap"}
 """Contrasts whose name is not the one of their column; the notion says the rest."""
 
 
 def _worst_sentence(worst: Worst, confidence: float) -> str:
     what = f"{worst.notion}, {SPOKEN.get(worst.figure, worst.figure.replace('_', ' '))}"
+    what += f" (of the {rate_words(worst.of)})" if worst.of else ""
     if worst.value != worst.value:
         return f"{what}: {not_defined(worst.figure)}."
     (low, high), (few, many), rate = worst.between, worst.people, "value"
@@ -112,10 +113,16 @@ def _worst_sentence(worst: Worst, confidence: float) -> str:
         over = f"{left}; not compared: {', '.join(worst.not_compared)}"
     if worst.figure in RATIOS:
         ends = f"{sure} interval {worst.lower:.3f} to {worst.upper:.3f} over all pairs"
-        times = with_rounding(f"{worst.value:.3f}", worst.rounding)
+        times = with_ends(f"{worst.value:.3f}", worst.ends)
         return f"{what}: {one} has {times} times the rate of {other} ({ends}){over}."
     lower = f"; {low} has the lower {rate}" if worst.value > 0 else ""
     return (
-        f"{what}: {with_rounding(f'{worst.value:.4g}', worst.rounding)} between {one} and {other}, "
-        f"{sure} upper bound {worst.upper:.4g} over all pairs ({worst.unit}){lower}{over}."
+        f"{what}: {with_ends(f'{worst.value:.4g}', worst.ends)} between {one} and {other}, "
+        f"{sure} upper bound {worst.upper:.4g}{bound_words(worst.between, worst.upper_between)} over all pairs "
+        f"({worst.unit}){lower}{over}."
     )
+
+
+def bound_words(between: Sequence[str], bound: Sequence[str]) -> str:
+    """Name the pair of groups behind a bound, where it is another than that of the gap: `` (of A and B)``."""
+    return "" if not bound or not bound[0] or set(bound) == set(between) else f" (of {bound[0]} and {bound[1]})"

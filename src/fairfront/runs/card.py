@@ -2,7 +2,8 @@
 
 Built once, from the run, the decision and the figures on rows that did not train the model. Pages and the formats of
 others are drawn from it; `card.schema.json` describes it. An estimate is ``[value, lower, upper]``, with None where it
-is not known, or a text that says why there is none; a fourth entry is how far off it can be by rounding of counts.
+is not known, or a text that says why there is none; two more entries are the least and the most that the
+exact value can be where counts are rounded.
 """
 
 from __future__ import annotations
@@ -21,17 +22,19 @@ from ..objectives import Array, Task, is_likelihood
 from ..storage.documents import parse_json, read_bytes
 from ..tables.encoder import NONE, OTHER, Block, NumberBlock, TableEncoder
 from ..validation import check_mapping, check_text
+from .card_data import treatments
 from .decision import Decision
 from .options import main_gaps, plain_id
-from .parts import CALIBRATION, FIGURES, RATES, TOLD, estimate_of, of_evaluation
+from .parts import CALIBRATION, COUNTS, FIGURES, RATES, TOLD, estimate_of
+from .validation_part import of_evaluation
 
 if TYPE_CHECKING:
     from .run import Run
 
-FORMAT, SCHEMA = "fairfront card", 1
+FORMAT, SCHEMA = "fairfront card", 2
 SHIFTS = ("group", "status", "rows", "prediction", "mse")
-LINE = ("group", "status", "rows", "labelled_favourable", "base_rate", *RATES, *CALIBRATION)
-WORST = ("attribute", "figure", *TOLD, "between", "people", "not_compared")
+LINE = ("group", "status", "rows", "labelled_favourable", "base_rate", *COUNTS, *RATES, *CALIBRATION)
+WORST = ("attribute", "figure", "of", *TOLD, "between", "people", "upper_between", "not_compared")
 
 
 def card_of(run: Run, decision: Decision) -> dict[str, Any]:
@@ -117,7 +120,7 @@ def _data(run: Run) -> dict[str, Any]:
         "periods": [dict(each) for each in manifest["split"]["periods"]],
         "weight": manifest["settings"].get("weight"),
         "features": list(manifest["features"]),
-        "treatments": treatments(run.encoder),
+        "treatments": treatments(run.encoder, manifest["columns"]),
         "missing_marks": list(run.encoder.missing),
         "left_out": [*manifest["settings"].get("drop", ())],
         "findings": [{name: each[name] for name in ("columns", "kind", "sentence")} for each in found],
@@ -146,7 +149,8 @@ def _source(run: Run, name: str) -> dict[str, Any] | None:
     found = run.external.get(name)
     if found is None:
         return None
-    return {"name": found.file, "sha256": found.sha256, "at": found.at, "notes": list(found.notes)}
+    periods = [dict(each) for each in found.periods]
+    return {"name": found.file, "sha256": found.sha256, "at": found.at, "notes": list(found.notes), "periods": periods}
 
 
 def _part(run: Run, decided: int, name: str, own: Mapping[str, Any], plain: Mapping[str, Any]) -> dict[str, Any]:
@@ -242,19 +246,6 @@ def _coefficients(block: Block, coef: Array) -> Iterator[dict[str, Any]]:
 
 def _rest(block: Any) -> list[str]:
     return [label for label, there in ((OTHER, block.other), (NONE, block.missing)) if there]
-
-
-def treatments(encoder: TableEncoder) -> list[dict[str, Any]]:
-    """Return, by column, what stands for missing cells and for rare or new levels."""
-    found: list[dict[str, Any]] = []
-    for block in encoder.blocks:
-        if isinstance(block, NumberBlock):
-            known = {"used": bool(block.factor), "median": block.median, "indicator": block.indicator}
-            found.append({"column": block.name, "kind": "number", **known})
-        else:
-            own = {"levels": len(block.levels), "other": block.other, "missing": block.missing}
-            found.append({"column": block.name, "kind": "category", **own})
-    return found
 
 
 def estimator_settings(model: Any) -> dict[str, Any]:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..objectives.groups import FEWEST
-from ..tables.encoder import RARE
-from ..validation import counted
 from .card_blocks import (
     HEADS,
     Listed,
@@ -20,15 +17,14 @@ from .card_blocks import (
     number,
     rates_table,
     shifts_table,
-    significant,
     worst_table,
 )
+from .card_data import treatment_section
 from .parts import CALIBRATION
 
 GAPS_SAID = "Each is the worst over all pairs of one attribute's groups, and its interval holds for all of these pairs."
 MOST_GROUPS = 8
 """Groups of an attribute that the main part has room for."""
-NO_LEVEL = "too few in train: all indicators of the column are 0"
 
 
 def shown_parts(card: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,7 +53,7 @@ def appendix(card: Mapping[str, Any]) -> Iterator[Section]:
     if card["data"]["findings"]:
         said = Listed(tuple(each["sentence"] for each in card["data"]["findings"]))
         yield Section("What was found in the columns", (said,), True)
-    yield Section("Missing and rare values by column", (_treatments(card["data"]), _marks(card["data"])), True)
+    yield treatment_section(card)
     yield Section("Stability", (_stability(card),), True)
     used = fields_table(card["sensitive"].items())
     yield Section("Where the sensitive attribute was used", (used, _training(card)), True)
@@ -87,30 +83,6 @@ def _calibration(card: Mapping[str, Any]) -> Iterator[Section]:
                 said += f" Probabilities are those of {card['model']['favourable']}."
             table = Table(("part", "group", *(HEADS[key] for key in CALIBRATION)), tuple(rows))
             yield Section(f"Calibration by {each['attribute']}", (table, said), True)
-
-
-def _treatments(data: Mapping[str, Any]) -> Table:
-    rows = []
-    for each in data["treatments"]:
-        if each["kind"] == "number":
-            missing = f"median {significant(each['median'])}{', and an indicator' if each['indicator'] else ''}"
-            rows.append(
-                (each["column"], "number", missing, "" if each["used"] else "not used: constant or mostly missing")
-            )
-        else:
-            missing, rare = (what if there else NO_LEVEL for what, there in _levels(each))
-            rows.append((each["column"], f"category, {counted(each['levels'], 'level')}", missing, rare))
-    return Table(("column", "read as", "missing", "rare or new levels"), tuple(rows))
-
-
-def _levels(each: Mapping[str, Any]) -> tuple[tuple[str, bool], tuple[str, bool]]:
-    return ("a level of its own", each["missing"]), ("together, (other)", each["other"])
-
-
-def _marks(data: Mapping[str, Any]) -> str:
-    marks = ", ".join(map(repr, data["missing_marks"]))
-    rare = f"Levels of fewer than {FEWEST} rows of train, or of fewer than {100 * RARE:g} %, are rare."
-    return f"{rare} Read as missing: {marks}."
 
 
 def _stability(card: Mapping[str, Any]) -> str:

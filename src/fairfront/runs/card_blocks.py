@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..measures.disclosure import EXACT, ROUNDED, with_rounding
-from ..measures.figures import MORE, VALUES
+from ..measures.disclosure import EXACT, ROUNDED
+from ..measures.figures import MORE, VALUES, rate_words
 from ..measures.lines import ALL, REFERENCE
 from ..measures.moves import OVERALL
+from ..measures.spans import count_ends, with_ends
 from .options import in_words
 from .parts import RATES, estimate_of
 
@@ -93,13 +94,13 @@ def count(value: Any) -> str:
 def estimate(value: Any, figure: str = "") -> str:
     """Of ``[value, lower, upper]``: ``0.123 (0.100 to 0.150)``, without ends where they are not known.
 
-    A fourth entry says how far off rounding may be: ``0.123±0.04 (0.100 to 0.150)``.
+    Two more entries are what the exact value can be where counts are rounded: ``0.09-0.16 (0.071 to 0.202)``.
     """
     if value is None or isinstance(value, str):
         return number(value)
-    middle, low, high, *off = value
+    middle, low, high, *could_be = value
     ends = "" if low is None else f" ({written(low, figure)} to {written(high, figure)})"
-    return with_rounding(written(middle, figure), *off) + ends
+    return with_ends(written(middle, figure), could_be, significant if figure in VALUES else None) + ends
 
 
 def difference(value: Any, figure: str = "") -> str:
@@ -127,8 +128,9 @@ def rates_table(parts: Mapping[str, Any], names: Iterable[str], most: int | None
     rates = [key for key in RATES if any(key in line for *_, line in lines)]
     labelled, moved = any("base_rate" in line for *_, line in lines), any(part["moves"] for part in parts.values())
     for part, name, line in lines:
-        cells = [part, name if line["status"] != ALL else "", line["group"], count(line["rows"])]
-        cells += [count(line.get("labelled_favourable")), number(line.get("base_rate"), 3)] if labelled else []
+        cells = [part, name if line["status"] != ALL else "", line["group"], _count(line, "rows", "rows_could_be")]
+        if labelled:
+            cells += [_count(line, "labelled_favourable", "labelled_could_be"), number(line.get("base_rate"), 3)]
         cells += [estimate(line[key], key) if key in line else "" for key in rates]
         rows.append((*cells, *([_sides(parts[part], name, line)] if moved else [])))
     heads = ["part", "attribute", "group", "rows", *(["labelled favourable", "base rate"] if labelled else [])]
@@ -147,10 +149,16 @@ def _group_lines(part: Mapping[str, Any], names: Sequence[str], most: int | None
     yield from ((names[0], line) for line in part["groups"][names[0]] if line["status"] == ALL)
 
 
+def _count(line: Mapping[str, Any], name: str, could_be: str) -> str:
+    return count_ends(line[name], line[could_be]) if could_be in line else count(line.get(name))
+
+
 def _sides(part: Mapping[str, Any], name: str, line: Mapping[str, Any]) -> str:
     group = OVERALL if line["status"] == ALL else line["group"]
     found = [each for each in part["moves"].get(name, ()) if each["group"] == group]
-    return f"{count(found[0]['gained'])} / {count(found[0]['lost'])}" if found else ""
+    if not found:
+        return ""
+    return " / ".join(count_ends(found[0][side][0], found[0][side][1:]) for side in ("gained", "lost"))
 
 
 def worst_table(card: Mapping[str, Any], parts: Mapping[str, Any], wanted: Sequence[str] = ()) -> Table:
@@ -162,23 +170,33 @@ def worst_table(card: Mapping[str, Any], parts: Mapping[str, Any], wanted: Seque
         if not wanted or each["figure"] in (*wanted, "selection_ratio")
     ]
     plain = f"unconstrained (id {card['model']['unconstrained']})"
-    heads = ("part", "attribute", "worst", "this model", plain, "lower (people)", "higher (people)")
+    pair = ("its lower (people)", "its higher (people)", "upper end of")
+    heads = ("part", "attribute", "worst", "this model", plain, *pair)
     left_out = any(each["not_compared"] for _, each in found)
     rows = [
-        (part, each["attribute"], in_words(each["figure"]), *_pair(each))
+        (part, each["attribute"], _contrast(each), *_pair(each))
         + ((", ".join(each["not_compared"]) or "none",) if left_out else ())
         for part, each in found
     ]
     return Table((*heads, "not compared: too few") if left_out else heads, tuple(rows))
 
 
+def _contrast(each: Mapping[str, Any]) -> str:
+    """Name a contrast, and which rate it is of where it is one of several."""
+    return in_words(each["figure"]) + (f" ({rate_words(each['of'])})" if each.get("of") else "")
+
+
 def _pair(each: Mapping[str, Any]) -> tuple[str, ...]:
     if each["value"] is None:
-        return ("not defined: fewer than two groups have it", "", "", "")
+        return ("not defined: fewer than two groups have it", "", "", "", "")
     figure, plain = each["figure"].removesuffix("_gap"), each["unconstrained"]
     people = [f" ({count(n)})" for n in each["people"]] or ["", ""]
     pair = [f"{group}{n}" for group, n in zip(each["between"], people, strict=True)]
-    return (estimate(estimate_of(each), figure), "not defined" if plain[0] is None else estimate(plain, figure), *pair)
+    bound = (
+        "the same pair" if set(each["upper_between"]) == set(each["between"]) else " and ".join(each["upper_between"])
+    )
+    before = "not defined" if plain[0] is None else estimate(plain, figure)
+    return (estimate(estimate_of(each), figure), before, *pair, bound)
 
 
 def count_words(parts: Mapping[str, Any]) -> Iterator[str]:

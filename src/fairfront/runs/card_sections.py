@@ -6,12 +6,12 @@ screens at most; the appendix has the rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..measures.disclosure import with_rounding
 from ..measures.figures import Column
+from ..measures.spans import with_ends
 from ..validation import counted
 from .card import ABOUT
 from .card_appendix import MOST_GROUPS, appendix, is_crowded, shown_parts
@@ -33,6 +33,7 @@ from .card_blocks import (
     significant,
     worst_table,
 )
+from .card_data import data_section
 from .options import in_words
 from .parts import FIGURES
 
@@ -64,7 +65,7 @@ def sections(card: Mapping[str, Any]) -> list[Section]:
         _head(card),
         _performance(card),
         _groups(card),
-        _data(card),
+        data_section(card),
         _coefficients(card),
         _alternatives(card),
         _limits(card),
@@ -166,60 +167,6 @@ def _group_words(card: Mapping[str, Any]) -> Iterator[str]:
             yield f"Rows without {each['attribute']!r} count in the loss and in figures of all rows, not in gaps."
 
 
-def _data(card: Mapping[str, Any]) -> Section:
-    data, parts = card["data"], card["parts"]
-    rows = ", ".join(f"{n} {part}" for part, n in data["rows"].items())
-    dropped, flagged = (
-        list(dict.fromkeys(name for each in data["findings"] if each["kind"] == kind for name in each["columns"]))
-        for kind in ("dropped", "flagged")
-    )
-    without = data["rows_without_target"]
-    fields = [
-        ("File", f"{data['name']}, {_fingerprint(data['sha256'])}"),
-        *((f"File of {name}", _source(part["source"])) for name, part in parts.items() if part["source"]),
-        ("Rows", f"{rows}; {without} without a label were left out" if without else rows),
-        ("Split", data["split"].rstrip(".")),
-        ("Period", _period(data["periods"])),
-        ("Weights", data["weight"] or "none: every row counts once"),
-        ("Columns read", f"{len(data['features'])}: {', '.join(data['features'])}"),
-        ("Columns left out", ", ".join((*data["left_out"], *dropped)) or "none"),
-        ("Columns to look at", ", ".join(flagged) or "none were flagged"),
-        ("Missing and rare values", _treated(data["treatments"])),
-    ]
-    return Section("Data", (fields_table(fields),))
-
-
-def _fingerprint(sha: str | None) -> str:
-    return f"sha256 {sha}" if sha else "no fingerprint: the rows came from a data frame"
-
-
-def _source(source: Mapping[str, Any]) -> str:
-    said = f"{source['name']}, {_fingerprint(source['sha256'])}, judged at {source['at']}."
-    return " ".join((said, *source["notes"]))
-
-
-def _period(periods: Sequence[Mapping[str, Any]]) -> str:
-    said = []
-    for period in periods:
-        parts = [f"{name} {first} to {last}" for name, (first, last) in period["parts"].items()]
-        about = "" if period["split"] else " (not what rows are split by)"
-        said.append(f"{period['column']}{about}: {', '.join(parts)}")
-    ends = "ten rows of each part lie at or beyond each end"
-    return f"{'; '.join(said)} ({ends})" if said else "not known: no column that was read has dates"
-
-
-def _treated(treatments: Sequence[Mapping[str, Any]]) -> str:
-    filled = [each["column"] for each in treatments if each["kind"] == "number" and each["indicator"]]
-    own = [each["column"] for each in treatments if each["kind"] == "category" and each["missing"]]
-    pooled = [each["column"] for each in treatments if each["kind"] == "category" and each["other"]]
-    said = [
-        f"median and an indicator in {', '.join(filled)}" if filled else "",
-        f"missing is a level of its own in {', '.join(own)}" if own else "",
-        f"rare levels are pooled in {', '.join(pooled)}" if pooled else "",
-    ]
-    return "; ".join(filter(None, said)) or "train has too few of either; the appendix says what is done with them"
-
-
 def _coefficients(card: Mapping[str, Any]) -> Section:
     found, learner = card["coefficients"], card["estimator"]
     if found is None:
@@ -250,7 +197,7 @@ def _coefficient_words(card: Mapping[str, Any]) -> str:
 
 def _alternatives(card: Mapping[str, Any]) -> Section:
     decision, id = card["decision"], card["model"]["id"]
-    names = [name for name in decision["alternatives"][0] if name not in ("id", "mark", "shown", "rounding")]
+    names = [name for name in decision["alternatives"][0] if name not in ("id", "mark", "shown", "could_be")]
     rows = []
     for each in decision["alternatives"]:
         chosen = " (chosen)" if each["id"] == id else ""
@@ -287,7 +234,7 @@ def _over(card: Mapping[str, Any]) -> Iterator[str]:
 def _figure(card: Mapping[str, Any], each: Mapping[str, Any], name: str) -> str:
     value, values = each[name], card["model"]["task"] == "regression"
     text = significant(value) if values and value is not None else number(value)
-    return with_rounding(text, each.get("rounding", {}).get(name, 0.0))
+    return with_ends(text, each.get("could_be", {}).get(name, ()), significant if values else None)
 
 
 def _limits(card: Mapping[str, Any]) -> Section:

@@ -28,7 +28,7 @@ from ..storage.packages import SIGNATURE, check_checksums, checksum_of, digest, 
 from ..storage.places import MANIFEST
 from .external import EVALUATIONS, own_frontier, read_external
 from .manifest import as_text, now, seal
-from .options import mark_words, options_of
+from .options import indistinct_words, mark_words, options_of
 
 if TYPE_CHECKING:
     from .run import Run
@@ -116,10 +116,14 @@ def candidates(run: Run, id: int) -> tuple[dict[str, Any], ...]:
     return tuple(each.to_json(shown=each.id in listed) for each in options)
 
 
-def decided(run: Run, id: int, rule: Mapping[str, Any], reason: str, by: str, about: Mapping[str, str]) -> Decision:
+def decided(
+    run: Run, id: int, rule: Mapping[str, Any], reason: str, by: str, about: Mapping[str, str], published: Run | None
+) -> Decision:
     front, point = run.frontier, run.frontier.operating()
     options = options_of(front, dict.fromkeys((*run.listed, id)))
     own = [option for option in options if option.id == id]
+    unsure = [said for gap in _gaps_of(rule) if (said := indistinct_words(front, gap, rule.get("confidence", 0.95)))]
+    unsure += [] if published is None else _other_choice(published, id, rule)
     given = {name: value for name, value in rule.items() if value is not None or name == "confidence"}
     operating = None
     if point is not None:
@@ -141,10 +145,11 @@ def decided(run: Run, id: int, rule: Mapping[str, Any], reason: str, by: str, ab
         operating=operating,
         about=dict(about),
         promises=_promises(run, id, rule),
-        footnotes=tuple(mark_words(front, options)),
+        footnotes=(*mark_words(front, options), *unsure),
         notes=(
             *front.sentences[len(front.facts.notions) :],
             *(f"id {id} is marked as {said}" for said in mark_words(front, own)),
+            *unsure,
         ),
     )
 
@@ -160,6 +165,23 @@ def _promises(run: Run, id: int, rule: Mapping[str, Any]) -> tuple[dict[str, Any
 def _plain(value: Any) -> Any:
     """JSON has no word for numbers that are not defined."""
     return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def _gaps_of(rule: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the gaps that a rule is about."""
+    return tuple(filter(None, (rule.get("least"), *(rule.get("at_most") or {}))))
+
+
+def _other_choice(published: Run, id: int, rule: Mapping[str, Any]) -> list[str]:
+    """Say that a rule took another model by exact counts than it does by the rounded ones of the run."""
+    if "confidence" not in rule:  # not a rule on columns
+        return []
+    try:
+        other = f"takes id {published.choose(**rule)}"
+    except InputError:
+        other = "finds no model"
+    told = f"By exact counts the rule takes id {id}; by the rounded counts of the run, which others see, it {other}."
+    return [] if other == f"takes id {id}" else [told]
 
 
 def stages(manifest: Mapping[str, Any], checksum: str) -> list[str]:

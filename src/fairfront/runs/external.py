@@ -33,9 +33,9 @@ from ..storage.folders import make_folder
 from ..storage.packages import read_package, write_package
 from ..tables import Source, check_delimiter, coerce, infer, load, open_source
 from ..tables.encoder import count_others
-from ..tables.notation import Decimal, Notation, check_decimal
-from ..tables.split import PARTS
-from ..tables.table import nearest
+from ..tables.notation import Decimal, Notation, check_decimal, time_words
+from ..tables.split import PARTS, covered
+from ..tables.table import Table, nearest
 from ..tables.target import read_target
 from ..validation import check_flag, check_names, check_progress, check_text
 from .manifest import SCHEMA, opening_of
@@ -68,6 +68,8 @@ class External(Record):
         The number of decisions that the run had then: the cards of later ones show it.
     notes : tuple of str
         What has to be known to read the figures.
+    periods : tuple of mappings
+        The ``column`` and the ``ends`` of the time that the rows cover, for columns with dates that the run knows.
     points : mapping
         Figures of every solved point by id, as those on test.
     """
@@ -81,6 +83,7 @@ class External(Record):
     at: str
     after: int
     notes: tuple[str, ...]
+    periods: tuple[Mapping[str, Any], ...]
     points: Mapping[str, Any] = field(repr=False)
 
     @property
@@ -111,7 +114,7 @@ def judged_rows(
     source = open_source(data, missing=(*settings.missing, *marks), **opening)
     facts = run.frontier.facts
     front = replace(run.frontier, facts=replace(facts, left_out=facts.told_left_out))  # as files of the run have it
-    part, people, noted = _read(run, source, settings, decimal, check_progress(progress))
+    part, people, noted, periods = _read(run, source, settings, decimal, check_progress(progress))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GroupWarning)  # the notes say what is left of them in published figures
         record = front.evaluate(part.X, part.y, **part.people, name=name).evaluations[name]
@@ -123,7 +126,7 @@ def judged_rows(
     file = "data frame" if source.path is None else source.path.name
     at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     said = (delimiter, encoding, marks, decimal)
-    return record, External(file, source.sha256(), *said, at, len(run.decisions), notes, points)
+    return record, External(file, source.sha256(), *said, at, len(run.decisions), notes, periods, points)
 
 
 def check_name(run: Run, name: Any, overwrite: bool) -> str:
@@ -150,11 +153,12 @@ def check_name(run: Run, name: Any, overwrite: bool) -> str:
 
 def _read(
     run: Run, source: Source, settings: Settings, decimal: Decimal | None, progress: Any
-) -> tuple[Part, People, list[str]]:
+) -> tuple[Part, People, list[str], tuple[dict[str, Any], ...]]:
     _check_columns(run, source, settings)
     trained = {each["name"]: each for each in run.manifest["columns"]["columns"]}
     weight = () if settings.weight is None else (settings.weight,)
-    columns = (settings.target, *settings.compared, *weight)
+    times = [each["column"] for each in run.manifest["split"]["periods"] if each["column"] in source.names]
+    columns = tuple(dict.fromkeys((settings.target, *settings.compared, *weight, *times)))
     numbers = [name for name in columns if trained[name]["kind"] == "number"]
     known: dict[str, Any] = {"text": [name for name in columns if name not in numbers], "numbers": numbers}
     known["decimal"] = decimal
@@ -164,6 +168,7 @@ def _read(
         schema = infer(source, columns=columns, on_progress=bar.update, **known)
         _check_size(run, source, schema.n)
         table = load(source, schema, on_progress=lambda done: bar.update(source.size + done))
+        periods = tuple(_periods(table, times, trained))
         if not settings.regression:
             labels = read_target(table, settings.target).labels
             encode_labels(labels, run.frontier.facts.task, f"{settings.target!r} of {source.title}")
@@ -177,7 +182,22 @@ def _read(
         groups = {name: codes.take() for name, codes in groups.items()}
     if len(used) < FEWEST:
         raise InputError(f"{source.title} has fewer than {FEWEST} rows to judge, expected more; no figures of so few.")
-    return Part(X[used], people.labels.take(), groups, people.weight), people, _strange_notes(strange, schema.n)
+    return (
+        Part(X[used], people.labels.take(), groups, people.weight),
+        people,
+        _strange_notes(strange, schema.n),
+        periods,
+    )
+
+
+def _periods(table: Table, times: Sequence[str], trained: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Give the time that the rows cover by each column with dates, read in the form that training found."""
+    for name in times:
+        column, notation = table.column(name), Notation.from_content(trained[name]["notation"])
+        if column.kind == "category" and column.named:
+            values = np.array([*map(notation.read, column.levels), np.nan])[column.values]
+            ends = covered(np.where(np.isfinite(values), values, np.nan), np.zeros(table.n, dtype=np.int8), time_words)
+            yield from ({"column": name, "ends": each} for each in ends.values())
 
 
 def _check_columns(run: Run, source: Source, settings: Settings) -> None:

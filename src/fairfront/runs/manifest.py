@@ -27,7 +27,7 @@ from .preparation import Prepared
 from .settings import Settings
 
 FORMAT = "fairfront manifest"
-SCHEMA = 3
+SCHEMA = 4
 """The layout of all files of runs and models."""
 REQUIRED = {
     "data": dict,

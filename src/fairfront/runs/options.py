@@ -12,9 +12,8 @@ import numpy as np
 from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.choice import Promise
-from ..frontier.selection import plain_place
-from ..measures.claims import decides_alike, no_better, rival_words, trivial
-from ..measures.disclosure import NOTABLE
+from ..frontier.selection import plain_place, usable
+from ..measures.claims import Pair, bound_pair, decides_alike, no_better, rival_words, trivial
 from ..measures.figures import Column
 from ..objectives import rates_of
 from ..pareto import spread
@@ -30,13 +29,13 @@ SHOWN = 7
 class Option:
     """One point as a person sees it: its id, what it is, and its figures on the rows it is judged on.
 
-    ``rounding`` says how far exact figures can be from those of rounded counts, where that is notable.
+    ``ends`` are the least and the most that exact figures can be, where rounded counts leave them notably open.
     """
 
     id: int
     marks: tuple[str, ...]
     figures: dict[str, float]
-    rounding: dict[str, float] = field(default_factory=dict)
+    ends: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def mark(self) -> str:
@@ -45,11 +44,11 @@ class Option:
     def to_json(self, **more: Any) -> dict[str, Any]:
         """JSON has no word for figures that are hidden or not defined."""
         figures = {name: value if math.isfinite(value) else None for name, value in self.figures.items()}
-        return {"id": self.id, "mark": self.mark, **more, **figures, **self._rounding}
+        return {"id": self.id, "mark": self.mark, **more, **figures, **self._ends}
 
     @property
-    def _rounding(self) -> dict[str, Any]:
-        return {"rounding": self.rounding} if self.rounding else {}
+    def _ends(self) -> dict[str, Any]:
+        return {"could_be": {name: list(ends) for name, ends in self.ends.items()}} if self.ends else {}
 
 
 def in_words(column: str) -> str:
@@ -148,15 +147,52 @@ def options_of(front: Frontier, ids: Iterable[int]) -> list[Option]:
             columns[f"{gap}_upper"] = front.column(gap, confidence=0.95)
     if task.classes:
         columns["selection_ratio"] = front.column("selection_ratio")
-    rounding = {name: record.rounding(name) for name in columns if record.parts(name)}
+    spans = {name: record.ends(name) for name in columns if record.parts(name)}
     found = []
     for id in ids:
         place = front.place(id)
         marks = {UNCONSTRAINED: id == plain, "suggested": id == suggested, ALIKE: alike[place], NO_BETTER: worse[place]}
         figures = {name: float(values[place]) for name, values in columns.items()}
-        off = {name: float(values[place]) for name, values in rounding.items() if values[place] > NOTABLE}
-        found.append(Option(int(front.ids[place]), tuple(name for name, there in marks.items() if there), figures, off))
+        ends = {
+            name: (float(values[place, 0]), float(values[place, 1]))
+            for name, values in spans.items()
+            if values is not None and np.isfinite(values[place]).all()
+        }
+        there = tuple(name for name, there in marks.items() if there)
+        found.append(Option(int(front.ids[place]), there, figures, ends))
     return found
+
+
+def _bound_words(front: Frontier, gap: str, id: int, pair: Pair) -> str:
+    """Name the pair behind the upper bound where it is another than that of the gap."""
+    bound = bound_pair(front.record(), gap, front.place(id)) if has_intervals(front) else ()
+    if not bound or (set(bound[:2]) == set(pair.groups) and bound[2] == pair.attribute):
+        return ""
+    by = f", by {bound[2]}" if bound[2] != pair.attribute else ""
+    return f"; the upper bound is that of {bound[0]} and {bound[1]}{by}"
+
+
+def indistinct_words(front: Frontier, gap: str, confidence: float | None = 0.95) -> str:
+    """Say that the rows cannot tell models apart by a gap: no bound is below the largest gap that any of them shows.
+
+    Then no model can be shown to have a smaller gap than another, and a rule on the bound takes one all the same.
+    Empty where some bound is below it, where bounds are not asked for, and where there is one model only.
+    """
+    record = front.record()
+    if confidence is None or not has_intervals(front) or not record.parts(gap) or not Column.of(gap).gap:
+        return ""
+    among = usable(front, None)
+    upper, seen = (front.column(gap, confidence=sure)[among] for sure in (confidence, None))
+    if len(among) < 2 or not np.isfinite(upper).any() or not np.isfinite(seen).any():
+        return ""
+    least, most = float(np.nanmin(upper)), float(np.nanmax(seen))
+    if least < most:
+        return ""
+    return (
+        f"These {record.n} rows of {record.name} cannot tell the models apart by the {in_words(gap)}: the smallest "
+        f"{confidence:.0%} upper bound is {least:.3f}, and the largest gap that any model shows is {most:.3f}. Compare "
+        "fewer or larger groups, or judge on more rows."
+    )
 
 
 def mark_words(front: Frontier, options: list[Option]) -> list[str]:
@@ -197,7 +233,8 @@ def pair_sentences(front: Frontier, ids: Iterable[int]) -> list[str]:
         if pair is not None:
             by = f", by {pair.attribute}" if len(front.facts.sensitive) > 1 else ""
             lower = f"; {pair.groups[0]} has the lower {what}" if pair.gap > 0 else ""
-            found.setdefault(f"between {pair.words}{by}{lower}.", []).append(str(id))
+            bound = _bound_words(front, gap, id, pair)
+            found.setdefault(f"between {pair.words}{by}{lower}{bound}.", []).append(str(id))
     said = [f"{in_words(gap)} of id {', '.join(some)}: {words}" for words, some in found.items()]
     rate, left_out = Column.of(gap).figure, dict(front.facts.told_left_out)
     for name, rates in front.record().groups.items():

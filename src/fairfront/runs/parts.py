@@ -5,13 +5,12 @@ Of validation, whose decisions the evaluation has counted already, that is what 
 gaps are read from that evaluation. Of other rows it is all that an audit in people's units finds.
 
 An estimate is ``[value, lower, upper]``, with None where it is not known, or a text that says why there is none. Where
-rounded counts leave the exact value notably open, a fourth entry says how far from this one it can be.
+rounded counts leave the exact value notably open, two more entries are the least and the most that it can be.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,36 +22,35 @@ from ..frontier.judgement import encode_labels, resolve_attributes
 from ..frontier.models import second_class
 from ..frontier.selection import plain_place
 from ..measures.audit_record import Audit, audits
-from ..measures.claims import worst_pair
 from ..measures.cutoffs import Operating, Side
 from ..measures.decisions import decide
-from ..measures.disclosure import LIMIT, NOTABLE
-from ..measures.figures import MORE, RATIO_OF, Column
-from ..measures.intervals import ratio_interval, share_interval, span_of, worst_gap_lower, worst_gap_upper
+from ..measures.disclosure import LIMIT
+from ..measures.figures import MORE, VALUES
+from ..measures.intervals import share_interval
 from ..measures.judged import read_judged
-from ..measures.lines import ALL, COMPARED, EVERYONE, REFERENCE
 from ..measures.moves import OVERALL
-from ..measures.notion_figures import figures_of, more_of
+from ..measures.notion_figures import figures_of
 from ..measures.paired import Change, PairedRows, effective_rows, mean_change, rounded
-from ..measures.ranges import Range
 from ..measures.ranks import ranking
-from ..measures.rates import GroupRates, PerGroup
+from ..measures.spans import notable
 from ..objectives import Array, Groups, is_likelihood
 from ..objectives.groups import FEWEST
 from .rows import Part
 from .settings import Settings
 
-TOLD = ("value", "lower", "upper", "rounding")
+TOLD = ("value", "lower", "upper", "least", "most")
 RESAMPLES = 200
 CONFIDENCE = 0.95
 FIGURES = ("auc", "ks", "gini", "error", "selection", "mse")
 OVERALL_COLUMNS = {"selection": "approval_rate"}
 RATES = ("selection", "tpr", "fpr", "error", *MORE, "prediction", "residual", "mse")
+COUNTS = {"rows_could_be": "n", "labelled_could_be": "positives"}
 CALIBRATION = ("mean_score", "in_the_large", "slope", "brier")
 GAPS = (
-    *("tpr_gap", "fpr_gap", "selection_gap", "error_gap", "precision_gap", "selection_ratio", "odds_gap", "recall_gap"),
+    *("tpr_gap", "fpr_gap", "odds_gap", "selection_gap", "error_gap", "precision_gap", "recall_gap", "selection_ratio"),
     *("tpr_ratio", *(f"{name}_gap" for name in MORE), "prediction_gap", "residual_gap", "mse_gap"),
 )
+"""Worst contrasts of a card, in this order on every part."""
 
 
 def judged_points(
@@ -75,7 +73,7 @@ def judged_points(
     paired = PairedRows.of(decided, labels, task, attributes, weight, plain=plain, confidence=CONFIDENCE, small=small)
     compared = [paired.by_group(place) for place in range(len(attributes))]
     figures = {key: (_own(paired, key), change) for key, change in paired.overall(compared[0]).items()}
-    off = {key: paired.shown.rounding(OVERALL_COLUMNS.get(key, key)) for key in figures}
+    spans = {key: paired.shown.range(OVERALL_COLUMNS.get(key, key)) for key in figures}
     if task.kind != "regression" and (not small or np.bincount(paired.good, minlength=2).min() >= LIMIT):
         figures |= ranking(_ranked(front, scores, responses), paired.good, weight, plain, CONFIDENCE)
     common = {"rows": rows.n, "confidence": CONFIDENCE, "rounded_below": small, "weighted": paired.record.weighted}
@@ -83,12 +81,14 @@ def judged_points(
     for place in front.solved.tolist():
         known = {key: [each.at(place) for each in figures[key]] for key in FIGURES if key in figures}
         told = {k: [rounded([c.value, c.lower, c.upper], figure=k) for c in both] for k, both in known.items()}
-        for key, values in off.items():
-            told[key][0] += _notable(float(values[place]))
+        for key, span in spans.items():
+            told[key][0] += notable_ends(key, *(float(each[place]) for each in (span.shown, span.low, span.high)))
         moves = {}
         for attribute, each in zip(attributes, compared, strict=True):
             if each.sides:
-                gained, lost = (side[place].tolist() for side in each.sides["selection"])
+                rows_moved = each.sides["selection"].rows.at(slice(None), place)
+                ends = np.stack([rows_moved.shown, rows_moved.low, rows_moved.high], axis=2)
+                gained, lost = ends.tolist()
                 moves[attribute.name] = {"group": [*each.levels, OVERALL], "gained": gained, "lost": lost}
         own = {key: {"value": value, "difference": change} for key, (value, change) in told.items()}
         found[str(int(front.ids[place]))] = {**common, "figures": own, "moves": moves}
@@ -187,16 +187,18 @@ def _of_audit(audit: Mapping[str, Any]) -> dict[str, Any]:
     worst = [
         {"attribute": name, **{key: each[key] for key in ("figure", "not_compared")}, **_ends(each)}
         for name, found in audit["worst"].items()
+        for figure in GAPS
         for each in found
-        if each["figure"] in GAPS
+        if each["figure"] == figure
     ]
     return {"groups": {name: _lines(table, ending) for name, table in audit["tables"].items()}, "worst": worst}
 
 
 def _ends(found: Mapping[str, Any]) -> dict[str, Any]:
     ends = {name: found.get(name) if _is_number(found.get(name)) else None for name in TOLD[:3]}
-    ends |= {"rounding": found["rounding"]} if "rounding" in found else {}
-    return ends | {name: list(found.get(name, ())) for name in ("between", "people")}
+    ends |= {name: found[name] for name in TOLD[3:] if name in found}
+    ends |= {name: list(found.get(name, ())) for name in ("between", "people", "upper_between")}
+    return ends | ({"of": found["of"]} if "of" in found else {})
 
 
 def estimate_of(worst: Mapping[str, Any]) -> list[Any]:
@@ -208,93 +210,34 @@ def _lines(columns: Mapping[str, Any], ending: str) -> list[dict[str, Any]]:
     found, nothing = [], [None] * len(columns["group"])
     for i, group in enumerate(columns["group"]):
         line: dict[str, Any] = {"group": group, "status": columns["status"][i], "rows": columns["n"][i]}
+        line |= {name: ends for name, key in COUNTS.items() if (ends := _count_ends(columns, key, i))}
         if "positives" in columns:
             n, good = columns["n"][i], columns["positives"][i]
             line |= {"labelled_favourable": good, "base_rate": good / n if _is_number(good) and n else None}
         for figure in (*RATES, *CALIBRATION):
             key = figure if figure in columns else figure + ending
             if key in columns:
-                value, *more = (columns.get(f"{key}{end}", nothing)[i] for end in ("", "_lower", "_upper", "_rounding"))
-                known = [value, *(end if _is_number(end) else None for end in more[:2]), *_notable(more[2])]
-                line[figure] = known if _is_number(value) else str(value)
+                value, *more = (
+                    columns.get(f"{key}{end}", nothing)[i] for end in ("", "_lower", "_upper", "_least", "_most")
+                )
+                known = [value, *(end if _is_number(end) else None for end in more[:2])]
+                line[figure] = [*known, *notable_ends(figure, value, *more[2:])] if _is_number(value) else str(value)
         found.append(line)
     return found
+
+
+def _count_ends(columns: Mapping[str, Any], key: str, i: int) -> list[float]:
+    """Return the least and the most that a number of people can be, where it is rounded."""
+    ends = [columns[name][i] for name in (f"{key}_least", f"{key}_most") if name in columns]
+    return ends if len(ends) == 2 and all(map(_is_number, ends)) and ends[0] < ends[1] else []
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float))
 
 
-def _notable(rounding: Any) -> list[float]:
-    return [rounding] if _is_number(rounding) and rounding > NOTABLE else []
-
-
-def of_evaluation(front: Frontier, place: int) -> dict[str, Any]:
-    """Return ``groups`` and ``worst`` gaps of a point from the evaluation that choices are made on."""
-    rates, everyone = front.record().groups, _everyone(front, place)
-    groups = {name: [*_group_lines(front, name, each, place), everyone] for name, each in rates.items()}
-    return {"groups": groups, "worst": _worst(front, place)}
-
-
-def _group_lines(front: Frontier, name: str, rates: PerGroup, place: int) -> list[dict[str, Any]]:
-    lines: list[dict[str, Any]] = [
-        {"group": level, "status": COMPARED if i < len(rates.levels) - 1 else REFERENCE, "rows": rates.n[i].item()}
-        for i, level in enumerate(rates.levels)
-    ]
-    if isinstance(rates, GroupRates):
-        for line, good in zip(lines, rates.people("tpr", front.facts.task.favourable).tolist(), strict=True):
-            line |= {"labelled_favourable": good, "base_rate": good / line["rows"] if line["rows"] else None}
-    for figure in (figure for figure in RATES if figure in (*rates.names, *more_of(front.record()))):
-        value = rates.rate(figure)[place]
-        ends, off = [np.full(len(value), np.nan)] * 2, np.zeros(len(value))
-        if isinstance(rates, GroupRates):
-            span = front.record().span(name, figure).take(place)
-            ends, off = list(share_interval(span, CONFIDENCE)), Range(value, span.low, span.high).width
-        for line, known, far in zip(lines, np.stack([value, *ends], axis=1), off.tolist(), strict=True):
-            told = rounded(known, figure=figure) + _notable(far)
-            line[figure] = "not defined: nobody it is about" if np.isnan(known[0]) else told
-    return lines
-
-
-def _everyone(front: Frontier, place: int) -> dict[str, Any]:
-    """Return the line of all rows; of two classes, rates among either label follow from error and approval rate."""
-    record, task = front.record(), front.facts.task
-    line: dict[str, Any] = {"group": EVERYONE, "status": ALL, "rows": record.n}
-    if record.labels is None:
-        return line | {"mse": [float(record["mse"][place]), None, None]}
-    n, good = record.effective_n or record.n, float(record.labels[task.favourable])
-    error, approved = float(record["error"][place]), float(record["approval_rate"][place])
-    shares = {"selection": (approved, 1.0), "error": (error, 1.0)}
-    if task.kind == "binary":
-        wrongly = 0.5 * (error + approved - good)  # false positives less false negatives are approved less good
-        shares |= {"tpr": (approved - wrongly, good), "fpr": (wrongly, 1.0 - good)}
-    for name, (part, whole) in shares.items():
-        value, size = np.array(np.clip(part / whole, 0.0, 1.0) if whole > 0 else np.nan), np.array(n * whole)
-        known = record.ranges.get("", {}).get(OVERALL_COLUMNS.get(name, name))
-        span = span_of(value, size) if known is None else replace(known.take(place), least=known.least * size)
-        off = float(Range(value, span.low, span.high).width)
-        line[name] = rounded([value, *share_interval(span, CONFIDENCE)]) + _notable(off)
-    return line | ({} if record.weighted else {"labelled_favourable": good * record.n, "base_rate": good})
-
-
-def _worst(front: Frontier, place: int) -> list[dict[str, Any]]:
-    record, found, left_out = front.record(), list[dict[str, Any]](), dict(front.facts.told_left_out)
-    for name in record.columns:
-        column = Column.of(name)
-        if column.kind not in GAPS:
-            continue
-        attribute = column.attribute or next(iter(record.groups))
-        rates, ends = record.groups[attribute], (np.nan, np.nan)
-        if isinstance(rates, GroupRates) and column.gap:
-            ends = tuple(record.figure(name, CONFIDENCE, end)[place] for end in (worst_gap_lower, worst_gap_upper))
-        elif isinstance(rates, GroupRates):
-            span = record.span(attribute, RATIO_OF[column.figure]).take([place])
-            ends = tuple(end[0] for end in ratio_interval(span, CONFIDENCE))
-        pair = worst_pair(record, name, place, front.facts.task)
-        told = rounded([record[name][place], *ends], figure=column.figure)
-        told += _notable(float(record.rounding(name)[place]))
-        few = (level for level, n in zip(rates.levels, rates.n, strict=True) if n < FEWEST)
-        between, people = (list(pair.groups), list(pair.people)) if pair else ([], [])
-        known = {"between": between, "people": people, "not_compared": [*few, *left_out.get(attribute, ())]}
-        found.append({"attribute": attribute, "figure": column.kind, **dict(zip(TOLD, told, strict=False)), **known})
-    return found
+def notable_ends(figure: str, value: Any, least: Any, most: Any) -> list[float]:
+    """Return the least and the most that the exact value can be, where that is notably another."""
+    known = all(map(_is_number, (value, least, most)))
+    there = known and bool(notable(value, least, most, means=figure in VALUES))
+    return rounded([least, most], figure=figure) if there else []

@@ -222,8 +222,8 @@ def write_choice(
     make_folder(stored.path / DECISIONS)  # copies may lack a folder that was empty
     with turn(stored.path / DECISIONS):
         stored = records.current(stored)
-        now = stored.decisions
-        model, decision = replace(judged or stored, decisions=now).decide(reason=reason, by=by, about=about, **rule)
+        run = replace(judged or stored, decisions=stored.decisions)
+        model, decision = run.decide(reason=reason, by=by, about=about, published=judged and stored, **rule)
         record = replace(decision, candidates=records.candidates(stored, decision.id))
 
         def fill(folder: Path) -> None:
@@ -232,7 +232,7 @@ def write_choice(
 
         write_folder(output, fill, MODEL, overwrite=overwrite)
         if keep == "chosen":
-            stored = replace(stored, decisions=(*now, record.to_json()))
+            stored = replace(stored, decisions=(*stored.decisions, record.to_json()))
             chosen = [each["id"] for each in stored.decisions]
             smaller = pruned(stored, (*chosen, plain_id(stored.frontier)))
             smaller.save(stored.path, overwrite=True, sign=key)

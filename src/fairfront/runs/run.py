@@ -115,9 +115,9 @@ class Run:
     @property
     def judged(self) -> Mapping[str, Mapping[str, Any]]:
         """Return what the card says of points on rows that did not train them: figures by part and then by id."""
-        external = {name: each.points for name, each in self.external.items()}
         validated = {"validation": self.validated} if self.validated else {}
-        return {**validated, "test": self.tested, **external}
+        every = {**validated, "test": self.tested}
+        return every | {name: each.points for name, each in self.external.items()}
 
     def options(self, n: int | None = None) -> list[Option]:
         """Return points as people see them, the plain and the suggested one marked.
@@ -164,18 +164,20 @@ class Run:
         """
         return self.decide(reason=reason, by=by, about=about, **rule)[0]
 
-    def decide(self, *, reason: str = "", by: str = "", about: Any = None, **rule: Any) -> tuple[TableModel, Decision]:
+    def decide(
+        self, *, reason: str = "", by: str = "", about: Any = None, published: Run | None = None, **rule: Any
+    ) -> tuple[TableModel, Decision]:
         """Return the chosen model as `select` does, and the record of the decision.
 
         Parameters
         ----------
         reason, by, about, **rule : as in `select`
+        published : this run with rounded counts, where it has exact ones: what the rule takes by those is said too
         """
         check_text(reason, "reason")
         check_text(by, "by")
-        fields = check_about(about)
-        id = self.choose(**rule)
-        decision = records.decided(self, id, rule, reason, by, fields)
+        fields, id = check_about(about), self.choose(**rule)
+        decision = records.decided(self, id, rule, reason, by, fields, published)
         return model_of(self, id, decision), decision
 
     def evaluate(
@@ -248,8 +250,7 @@ class Run:
 
         Parameters
         ----------
-        path : path
-            A folder that does not exist yet; the one above it does.
+        path : a folder that does not exist yet; the one above it does
         overwrite : whether to replace a run that was saved there before; anything else stays
         sign : PEM file of the private key to sign with, or that key; optional
         """

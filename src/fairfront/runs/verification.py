@@ -195,7 +195,8 @@ def decided_again(state: Run, record: Mapping[str, Any], data: Any) -> tuple[Run
             f"decision record {record['opened']} has the rule {record['rule']}, which cannot be applied ({error}); it "
             "was edited."
         ) from error
-    found = decided(judged, id, record["rule"], record["reason"], record["by"], record["about"])
+    told = None if record["small"] else state
+    found = decided(judged, id, record["rule"], record["reason"], record["by"], record["about"], told)
     return judged, replace(found, at=record["at"], candidates=candidates(state, id))
 
 

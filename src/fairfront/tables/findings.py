@@ -191,7 +191,9 @@ def words_of(name: str) -> list[str]:
 def _as_date(name: str, notation: Notation) -> Finding | None:
     if not notation.is_date:
         return None
-    how = "that can be read day first or month first" if notation.kind == "dates" else f"in {notation.form} format"
+    how = (
+        "that can be read day first or month first" if notation.kind == "dates" else f"in {notation.form_words} format"
+    )
     sentence = (
         f"Dropped {name!r}: dates {how}; to learn from them, add a column such as an age or a number of months to the "
         "file."
@@ -255,7 +257,7 @@ def _reading(column: ColumnSchema) -> str:
     if notation.kind == "amounts":
         return f"was read as a category: it {notation.expected}"
     if notation.kind == "date":
-        return f"has dates in {notation.form} format"
+        return f"has dates in {notation.form_words} format"
     if column.kind == "number" and column.otherwise:
         mark = "point" if column.otherwise == "comma" else "comma"
         why = "" if notation == PLAIN else ", as other columns are written"

@@ -18,6 +18,17 @@ ISO = "ISO"
 MONTH = re.compile(r"\d{4}-\d{2}")
 DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d", "%d %b %Y", "%d-%b-%Y")
 SHORT = ("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%m-%d-%y", "%d-%b-%y")
+LETTERS = {
+    "%d": "DD",
+    "%m": "MM",
+    "%Y": "YYYY",
+    "%y": "YY",
+    "%b": "Mon",
+    "%B": "Month",
+    "%H": "hh",
+    "%M": "mm",
+    "%S": "ss",
+}
 FORMATS = (*DAYS, *SHORT, "%b %d, %Y", "%B %d, %Y", "%d %B %Y")
 CLOCKS = (" %H:%M", " %H:%M:%S")
 PERCENT = "%"
@@ -129,6 +140,14 @@ class Notation:
         found = cls(**content)
         if not all(isinstance(part, str) for part in (found.kind, found.unit, found.form)):
             raise ValueError(f"the notation {content!r}")
+        return found
+
+    @property
+    def form_words(self) -> str:
+        """Return the form of dates as people write it: DD.MM.YYYY."""
+        found = self.form
+        for code, letters in LETTERS.items():
+            found = found.replace(code, letters)
         return found
 
     @property

@@ -53,7 +53,7 @@ function partOf(given, count) {
     upper: unpackAll(given.upper || {}),
     single: unpackAll(given.single || {}),
     expected: unpackAll(given.expected || {}),
-    rounding: unpackAll(given.rounding || {}),
+    couldBe: new Map(Object.entries(given.could_be || {}).map(([name, ends]) => [name, ends.map(unpack)])),
     marked: new Set([...(given.alike || []), ...(given.no_better || [])]),
     attributes: given.attributes.map((a) => attributeOf(a, count)),
   };

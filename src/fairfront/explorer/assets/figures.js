@@ -143,11 +143,22 @@ function newcombeOf(attribute, rate, place, a, b, z = Z) {
 
 const NOTABLE = 0.02;
 
-// How far the exact figure can be from one of rounded counts, where that is notable.
+// The least and the most that a figure can be where counts are rounded.
+function exactEnds(part, name, place) {
+  const ends = part && part.couldBe.get(name);
+  const value = part && part.columns.get(name)[place];
+  return ends ? [Math.min(ends[0][place], value), Math.max(ends[1][place], value)] : [value, value];
+}
+
+// The same in words, where exact figures may be notably others: of means in the target's unit, as a share of them.
 function roundingWords(part, name, place) {
-  const off = part && part.rounding.get(name) ? part.rounding.get(name)[place] : 0;
-  if (!(off > NOTABLE)) return "";
-  return `rounded counts: ±${isShare(name) ? `${(100 * off).toFixed(0)} points` : number(off)}`;
+  if (!part || !part.couldBe.has(name)) return "";
+  const [least, most] = exactEnds(part, name, place);
+  const value = part.columns.get(name)[place];
+  const scale = isShare(name) ? 1 : Math.max(Math.abs(least), Math.abs(most));
+  if (!(Math.max(most - value, value - least) > NOTABLE * scale)) return "";
+  const ends = isShare(name) ? `${Math.floor(100 * least + 1e-6)} to ${Math.ceil(100 * most - 1e-6)} points` : `${number(least)} to ${number(most)}`;
+  return `of rounded counts; exact: ${ends}`;
 }
 
 // Lower confidence bound of the worst gap, simultaneous over all pairs of groups: 0 where every pair may be equal.

@@ -76,8 +76,8 @@ function axisLabel(key, part) {
 function axisInterval(key, part, place) {
   if (!part || training.has(key)) return null;
   if (key === "error") {
-    const [value, off] = [part.columns.get("error")[place], part.rounding.has("error") ? part.rounding.get("error")[place] : 0];
-    return [wilson(Math.max(0, value - off), part.effective)[0], wilson(Math.min(1, value + off), part.effective)[1]];
+    const [least, most] = exactEnds(part, "error", place);
+    return [wilson(Math.max(0, least), part.effective)[0], wilson(Math.min(1, most), part.effective)[1]];
   }
   if (key.startsWith("signed|")) {
     const [, a, rate, g] = key.split("|");

@@ -1,0 +1,142 @@
+"""What a card says of a point on validation: groups and worst gaps, from the evaluation that choices are made on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..frontier import Frontier
+from ..measures.claims import bound_pair, worst_pair
+from ..measures.evaluation import Evaluation
+from ..measures.figures import RATIO_OF, Column
+from ..measures.intervals import bonferroni, ratio_interval, share_interval, span_of, worst_gap_lower, worst_gap_upper
+from ..measures.lines import ALL, COMPARED, EVERYONE, REFERENCE
+from ..measures.notion_figures import more_of
+from ..measures.paired import rounded
+from ..measures.rates import GroupRates, PerGroup
+from ..objectives.groups import FEWEST
+from .parts import CONFIDENCE, COUNTS, GAPS, OVERALL_COLUMNS, RATES, TOLD, notable_ends
+
+MISSING = "(missing)"
+NOT_GIVEN = "not given: not compared"
+ODDS = {"odds_gap": ("tpr_gap", "fpr_gap")}
+"""Contrasts that are the worse of several columns."""
+
+
+def of_evaluation(front: Frontier, place: int) -> dict[str, Any]:
+    """Return ``groups`` and ``worst`` gaps of a point from the evaluation that choices are made on."""
+    record = front.record()
+    groups = {name: _group_lines(front, name, rates, place) for name, rates in record.groups.items()}
+    everyone = _everyone(front, place)
+    return {
+        "groups": {name: [*lines, *_others(front, name, lines), everyone] for name, lines in groups.items()},
+        "worst": _worst(front, place),
+    }
+
+
+def _others(front: Frontier, name: str, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return a line of the rows that are in no group that is compared, without figures: evaluations have none."""
+    left_out = dict(front.facts.told_left_out).get(name, ())
+    rest = front.record().n - sum(line["rows"] for line in lines)
+    if name in front.proxies or (rest < 0.5 and not left_out):
+        return []
+    told = NOT_GIVEN if rest >= FEWEST else f"not given: fewer than {FEWEST} people"
+    known: dict[str, Any] = {figure: told for figure in RATES if figure in lines[0]}
+    return [{"group": ", ".join((MISSING, *left_out)), "status": "missing", "rows": rest, **known}]
+
+
+def _group_lines(front: Frontier, name: str, rates: PerGroup, place: int) -> list[dict[str, Any]]:
+    lines: list[dict[str, Any]] = [
+        {"group": level, "status": COMPARED if i < len(rates.levels) - 1 else REFERENCE, "rows": rates.n[i].item()}
+        for i, level in enumerate(rates.levels)
+    ]
+    if isinstance(rates, GroupRates):
+        for line, good in zip(lines, rates.people("tpr", front.facts.task.favourable).tolist(), strict=True):
+            line |= {"labelled_favourable": good, "base_rate": good / line["rows"] if line["rows"] else None}
+    known_counts = front.record().ranges.get(name, {})
+    for key, counted in COUNTS.items():
+        if counted in known_counts:
+            span = known_counts[counted].take(place)
+            for line, low, high in zip(lines, span.low.tolist(), span.high.tolist(), strict=True):
+                line |= {key: [low, high]} if low < high else {}
+    for figure in (figure for figure in RATES if figure in (*rates.names, *more_of(front.record()))):
+        value = rates.rate(figure)[place]
+        ends, could_be = [np.full(len(value), np.nan)] * 2, np.stack([value, value], axis=1)
+        if isinstance(rates, GroupRates):
+            span = front.record().span(name, figure).take(place)
+            ends, could_be = list(share_interval(span, CONFIDENCE)), np.stack([span.low, span.high], axis=1)
+        for line, known, far in zip(lines, np.stack([value, *ends], axis=1), could_be.tolist(), strict=True):
+            told = rounded(known, figure=figure) + notable_ends(figure, float(known[0]), *far)
+            line[figure] = "not defined: nobody it is about" if np.isnan(known[0]) else told
+    return lines
+
+
+def _everyone(front: Frontier, place: int) -> dict[str, Any]:
+    """Return the line of all rows; of two classes, rates among either label follow from error and approval rate."""
+    record, task = front.record(), front.facts.task
+    line: dict[str, Any] = {"group": EVERYONE, "status": ALL, "rows": record.n}
+    if record.labels is None:
+        return line | {"mse": [float(record["mse"][place]), None, None]}
+    n, good = record.effective_n or record.n, float(record.labels[task.favourable])
+    error, approved = float(record["error"][place]), float(record["approval_rate"][place])
+    shares = {"selection": (approved, 1.0), "error": (error, 1.0)}
+    if task.kind == "binary":
+        wrongly = 0.5 * (error + approved - good)  # false positives less false negatives are approved less good
+        shares |= {"tpr": (approved - wrongly, good), "fpr": (wrongly, 1.0 - good)}
+    for name, (part, whole) in shares.items():
+        value, size = np.array(np.clip(part / whole, 0.0, 1.0) if whole > 0 else np.nan), np.array(n * whole)
+        known = record.ranges.get("", {}).get(OVERALL_COLUMNS.get(name, name))
+        span = span_of(value, size) if known is None else replace(known.take(place), least=known.least * size)
+        ends = notable_ends(name, float(value), float(span.low), float(span.high))
+        line[name] = rounded([value, *share_interval(span, CONFIDENCE)]) + ends
+    return line | ({} if record.weighted else {"labelled_favourable": good * record.n, "base_rate": good})
+
+
+def _worst(front: Frontier, place: int) -> list[dict[str, Any]]:
+    """Return the worst contrasts that an audit has, in the same order; odds are the worse of TPR and FPR."""
+    record = front.record()
+    return [
+        _contrast(front, place, attribute, figure)
+        for attribute, rates in record.groups.items()
+        for figure in GAPS
+        if (figure == "odds_gap" and isinstance(rates, GroupRates))
+        or _column(record, attribute, figure) in record.columns
+    ]
+
+
+def _column(record: Evaluation, attribute: str, figure: str) -> str:
+    return f"{attribute}.{figure}" if len(record.groups) > 1 else figure
+
+
+def _contrast(front: Frontier, place: int, attribute: str, figure: str) -> dict[str, Any]:
+    record, rates, task = front.record(), front.record().groups[attribute], front.facts.task
+    names = [_column(record, attribute, each) for each in ODDS.get(figure, (figure,))]
+    sure = bonferroni(CONFIDENCE, len(names))
+    name = max(names, key=lambda each: np.nan_to_num(record[each][place], nan=-1.0))
+    column, value = Column.of(name), float(np.max([record[each][place] for each in names]))
+    ends: tuple[float, ...] = (np.nan, np.nan)
+    bound: tuple[str, ...] = ()
+    if isinstance(rates, GroupRates) and column.gap:
+        ends = tuple(
+            float(np.max([record.figure(each, sure, end)[place] for each in names]))
+            for end in (worst_gap_lower, worst_gap_upper)
+        )
+        bound = bound_pair(record, max(names, key=lambda each: record.figure(each, sure)[place]), place, sure)[:2]
+    elif isinstance(rates, GroupRates):
+        span = record.span(attribute, RATIO_OF[column.figure]).take([place])
+        ends = tuple(end[0] for end in ratio_interval(span, CONFIDENCE))
+    pair = worst_pair(record, name, place, task)
+    told = rounded([value, *ends], figure=column.figure)
+    spans = [record.range(each) for each in names]
+    least, most = (max(float(getattr(each, end)[place]) for each in spans) for end in ("low", "high"))
+    told += notable_ends(column.figure, value, least, most)
+    few = (level for level, n in zip(rates.levels, rates.n, strict=True) if n < FEWEST)
+    left_out = [*few, *dict(front.facts.told_left_out).get(attribute, ())]
+    between, people = (list(pair.groups), list(pair.people)) if pair else ([], [])
+    known = {"between": between, "people": people, "upper_between": list(bound), "not_compared": left_out}
+    of = {"of": column.name_of_rate} if figure in ODDS else {}
+    if pair is not None and figure == "recall_gap":
+        of = {"of": f"recall[{pair.of_class}]"}
+    return {"attribute": attribute, "figure": figure, **dict(zip(TOLD, told, strict=False)), **known, **of}
