@@ -92,7 +92,7 @@ class Fragile(ClassifierMixin, BaseEstimator):
         (tree(), {"max_fits": 1}, "max_fits"),
         (tree(), {"surrogate": "rate"}, "criterion='rate_gap'"),
         (tree(), {"preferences": [1, 50]}, "for linear models"),
-        (tree(), {"solver": "pdo"}, "expected none, 'posteriors' or a Weighting"),
+        (tree(), {"solver": "pdo"}, "expected none or a Weighting"),
         (tree(), {"loss": "squared"}, "for regressors"),
         (tree(), {"n_points": 20}, "n_points is for linear models"),
         (tree(), {"ridge": 0.1}, "ridge is for linear models"),
