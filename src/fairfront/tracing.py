@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -17,19 +17,17 @@ from .objectives import Array, Gap, Groups, Loss, Notion, warn_of_proxies
 from .objectives.notions import Surrogate
 from .problems import FirstOrder, FunctionProblem, LinearProblem, blas_threads, linear_problem
 from .problems.point import check_finite, decomposable
-from .records import Record
-from .solvers import Outcome, Solver, Status, Weighting, as_solver
+from .solvers import Outcome, Solver, Weighting, as_solver
 from .solvers.base import Journal, Request, check_needs
 from .solvers.fingerprints import problem_fingerprint
 from .solvers.journal import open_journal
 from .solvers.loop import Aim
+from .solvers.minimum import MinimizeResult as MinimizeResult
 from .solvers.pdo import confirmed
 from .solvers.search import as_search, refuse_linear
 from .storage.checkpoints import Fingerprint, check_checkpoint
 from .validation import check_callable, check_flag, check_progress, check_seed, refuse
 from .validation.inputs import as_numbers
-
-Units = Literal["losses", "rates"] | Rates
 
 
 def trace(
@@ -50,7 +48,7 @@ def trace(
     sample_weight: Any = None,
     groups: Groups | None = None,
     estimator: Any = None,
-    units: Units = "losses",
+    units: Literal["losses", "rates"] | Rates = "losses",
     random_state: int | None = None,
     held_out: bool | None = False,
     person: Any = None,
@@ -87,12 +85,11 @@ def trace(
     estimator : estimator, optional
         Any classifier or regressor whose fit takes sample_weight, instead of a linear model: points are then weighted
         fits of it, not certified, and X is whatever it takes. ``solver`` is then a `Weighting`, which says how many
-        weightings are tried, which gap is lowered, and on which rows it is measured. With ``units="rates"``, any
-        classifier with probabilities, or a list of them to be stacked; None is logistic regression.
+        weightings are tried, which gap is lowered, and on which rows it is measured. In rates: any classifier with
+        probabilities, a list of them to be stacked, or None for logistic regression.
     units : {"losses", "rates"} or Rates
-        Whether gaps are of training losses, or of decisions: "rates" fits labels and groups once and traces the rules
-        that are optimal for these posteriors, error against gaps of rates, on rows that were left out. Its models guess
-        the group from the features. A `Rates` says where they decide (costs, cut-off, approval rate).
+        Gaps of training losses, or of decisions: "rates" fits labels and groups once and traces the rules that are
+        optimal for these posteriors; they guess the group. A `Rates` says where they decide.
     random_state : int, seed of random starts, folds and fits, optional
     held_out : bool or None
         Whether all points are also judged on the training rows, by the scores that each row gets from the point solved
@@ -128,12 +125,9 @@ def trace(
     kept: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "progress": progress}
     labelled = (y, sensitive_features, sample_weight)
     if (rates := as_rates(units)) is not None:
-        refuse_losses({"surrogate": surrogate, "solver": solver, "ridge": ridge, **asked}, estimator)
-        if checkpoint is not None or resume:
-            raise InputError("checkpoint is for units='losses', found units='rates', which fits little; leave it out.")
-        known = {"estimator": estimator, "random_state": random_state, "person": person}
-        known |= {"ridge": ridge, "fit_intercept": fit_intercept}
-        posed = rates.problem(X, y, **known, **rows, **question)
+        refuse_losses({**linear, **asked, **kept, "solver": solver}, estimator)
+        learnt = {"estimator": estimator, "random_state": random_state, "person": person}
+        posed = rates.problem(X, y, **learnt, ridge=ridge, fit_intercept=fit_intercept, **rows, **question)
         return trace_rates(posed, rates, n_points, progress, labelled if held_out else None)
     if estimator is not None:
         refuse_linear(trace, {**linear, **asked})
@@ -243,28 +237,6 @@ def _start(start: Any, problem: Any) -> Array:
             "such matrix per run."
         )
     return W
-
-
-@dataclass(frozen=True, repr=False)
-class MinimizeResult(Record):
-    """What `minimize` found, with SciPy's words.
-
-    Attributes
-    ----------
-    x, fun : arrays of shape (d,) and (m,), the point and its objectives
-    status, message, success : why it stopped, the same in words, and whether the point is solved
-    nit, nfev : int, accepted steps and evaluations
-    history : array of shape (T, m), the objectives of every accepted step
-    """
-
-    x: Array
-    fun: Array
-    status: Status
-    message: str
-    success: bool
-    nit: int
-    nfev: int
-    history: Array
 
 
 def minimize(
