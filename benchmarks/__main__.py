@@ -9,6 +9,7 @@ from . import report
 
 BENCHMARKS = {
     "peers": "contests:peers",
+    "rates": "rates:sections",
     "sizes": "peers.sizes:sections",
     "boosting": "contests:boosting_lightgbm",
     "cheaper_trees": "contests:trees_cheaper",

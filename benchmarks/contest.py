@@ -41,7 +41,7 @@ class Contest:
 
     ``ladder`` is the tracer whose time is the unit, and which is timed with fewer points too.
     ``relative`` caps are shares of the gap of the method "plain" on validation rows. ``sensitive_in`` puts the column
-    of groups into X.
+    of groups into X. ``first`` is the first split.
     """
 
     name: str
@@ -54,6 +54,7 @@ class Contest:
     relative: bool = False
     sensitive_in: bool = False
     ladder: str = ""
+    first: int = 0
 
     def place(self, case: str, peer: str, quick: bool) -> Path:
         """Return the file of a method's results on a case."""
@@ -94,7 +95,8 @@ class Contest:
         peer, path = self.peers[name], self.place(case, name, quick)
         record = _known(path, signature(name, peer))
         record["skipped"] = peer.missing()
-        for seed in range(min(QUICK_SPLITS if quick else self.splits, peer.most_splits)):
+        many = min(QUICK_SPLITS if quick else self.splits, peer.most_splits)
+        for seed in range(self.first, self.first + many):
             if record["skipped"] or str(seed) in record["splits"]:
                 continue
             split = self.split(case, seed, quick)
@@ -115,11 +117,19 @@ class Contest:
         found = {"seconds": round(seconds, 4), "memory": max(_memory("VmHWM") - before, 0.0)}
         found |= {"solved": candidates.solved, "raised": candidates.raised() if candidates.raised else None}
         found |= judged(candidates, fitting, test)
+        if not test.is_regression and candidates.labels is None and fitting.n_groups == 2:
+            both = Rows(*(np.concatenate(pair) for pair in _columns(fitting.validation, test)), test.favourable)
+            rows = {"train": fitting.train, "held": both, "validation": fitting.validation, "test": test}
+            found["signed"] = {name: judge.signed(candidates, part) for name, part in rows.items()}
         if candidates.weights is not None and not test.is_regression:
             found |= _losses(candidates.weights, fitting, resolve=fitting.seed == 0)
         if climbs and fitting.seed == 0:
             found["ladder"] = [_rung(peer, fitting, size) for size in LADDER]
         return found
+
+
+def _columns(one: Rows, other: Rows) -> Any:
+    return zip((one.X, one.y, one.groups), (other.X, other.y, other.groups), strict=True)
 
 
 def judged(candidates: Candidates, fitting: Fitting, test: Rows) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import rates
 from .cases import CASES, TWO_GROUPS
 from .comparison import Comparison
 from .contest import Contest
@@ -26,6 +27,7 @@ CONTESTS = {
             splits=5,
             sensitive_in=True,
         ),
+        *rates.CONTESTS,
         Contest("regression", regression.PEERS, ("communities",), TRACER, caps=(0.25, 0.5), relative=True),
         *(
             Contest(name, peers, (*TWO_GROUPS, "adult_race"), boosting.REFERENCE, caps=(0.01, 0.02, 0.05))

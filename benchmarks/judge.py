@@ -92,6 +92,37 @@ def judged(candidates: Candidates, rows: Rows) -> Figures:
     return figures((labels == rows.favourable).astype(np.float64), rows, labels)
 
 
+def signed(candidates: Candidates, rows: Rows) -> dict[str, list[float]]:
+    """Return error and signed gap (first group minus last) of candidates on some rows, and the gap's standard error."""
+    found = rates(candidates.approve(rows.X, rows.groups), rows)
+    tpr, sizes = found[:, 1, :-1], [int((rows.good & (rows.groups == g)).sum()) for g in range(2)]
+    noise = np.sqrt((tpr * (1.0 - tpr) / np.array(sizes)).sum(axis=1))
+    values = {"error": 1.0 - found[:, 0, -1], "gap": deo(found), "noise": noise}
+    return {name: np.round(each, 6).tolist() for name, each in values.items()}
+
+
+def at_equal_gap(train: dict[str, list[float]], held: dict[str, list[float]], gap: float) -> float:
+    """Return the held-out error where the held-out gap first is ``gap``, NaN where it never is.
+
+    Candidates are walked in the order of their gap on training rows, from the one of least training error towards zero
+    and past it; errors are interpolated between the two candidates of the crossing.
+    """
+    error, known = np.array(train["error"]), np.array(train["gap"])
+    plain = int(np.argmin(error))
+    side = 1.0 if known[plain] >= 0.0 else -1.0
+    order = np.argsort(-side * known, kind="stable")
+    order = order[side * known[order] <= side * known[plain]]
+    z, wrong = side * np.array(held["gap"])[order], np.array(held["error"])[order]
+    below = np.flatnonzero(z <= gap)
+    if not len(below):
+        return float("nan")
+    k = int(below[0])
+    if k == 0:
+        return float(wrong[0])
+    share = (z[k - 1] - gap) / (z[k - 1] - z[k])
+    return float(wrong[k - 1] + share * (wrong[k] - wrong[k - 1]))
+
+
 def at_approval(candidates: Candidates, held: Rows, others: Rows, rate: float) -> tuple[Figures, Figures] | None:
     """Judge all candidates at one approval rate, cut-offs placed on the first rows; None where there are no scores."""
     if candidates.scores is None:
@@ -130,8 +161,10 @@ def chosen(validation: Figures, cap: float) -> int:
     return int(allowed[np.argmin(validation.error[allowed])])
 
 
-def paired_interval(differences: np.ndarray, share: float = TEST_SHARE) -> tuple[float, float, float]:
-    """Return the mean of paired differences and its 95 % interval.
+def paired_interval(
+    differences: np.ndarray, share: float = TEST_SHARE, confidence: float = 0.95
+) -> tuple[float, float, float]:
+    """Return the mean of paired differences and its interval.
 
     Random splits share rows, so the variance is enlarged as Nadeau and Bengio (2003) advise: ``share`` is the number
     of test rows over the number of training rows.
@@ -139,7 +172,7 @@ def paired_interval(differences: np.ndarray, share: float = TEST_SHARE) -> tuple
     d = np.asarray(differences, dtype=np.float64)
     if len(d) < 2:
         return float(d.mean()), -np.inf, np.inf
-    width = float(student.ppf(0.975, len(d) - 1) * np.sqrt((1.0 / len(d) + share) * d.var(ddof=1)))
+    width = float(student.ppf(0.5 + confidence / 2.0, len(d) - 1) * np.sqrt((1.0 / len(d) + share) * d.var(ddof=1)))
     return float(d.mean()), float(d.mean() - width), float(d.mean() + width)
 
 

@@ -1,7 +1,7 @@
 """Ways to lower a gap of boosted trees, for LightGBM and for scikit-learn's histogram boosting.
 
 `solved` counts every call of the learner: 12 weightings are 36 fits of two thirds of the rows to measure and 12 to keep;
-posteriors are 8 fits, of labels and of groups, for 40 weightings.
+rules in rates are 8 fits, of labels and of groups.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 import fairfront as ff
-from fairfront.solvers import Posteriors
 
 from ..peers.base import Candidates, Fitting, Peer, model_candidates, two_groups
 
@@ -28,7 +27,7 @@ INTRODUCTION = (
     "of true positive rates of at most the cap, else the smallest gap; figures are those of the test rows. Differences "
     "are to the default, 'fairfront, loss gap', paired, with 95 % intervals that allow for splits sharing rows (Nadeau and "
     "Bengio). Solved counts every call of the learner: 12 weightings are 36 fits of two thirds of the rows to measure and "
-    "12 to keep; posteriors are 8 fits, of labels and of groups, for 40 weightings. Errors and gaps of "
+    "12 to keep; rules in rates are 8 fits, of labels and of groups. Errors and gaps of "
     "ExponentiatedGradient are those expected of its random decisions."
 )
 Build = Callable[[Fitting, Any], Candidates]
@@ -63,14 +62,22 @@ def counted(learner: Any) -> tuple[Any, list[int]]:
     return made(**learner.get_params()), count
 
 
-def fairfront(
-    criterion: str, weightings: int = 12, for_many: int = 10, kind: Any = ff.Weighting, **options: Any
-) -> Build:
+def in_rates(fitting: Fitting, learner: Any) -> Candidates:
+    """Return the rules on posteriors of the learner."""
+    rows = fitting.train
+    known = {"estimator": learner, "random_state": fitting.seed, "progress": False, "units": "rates"}
+    front = ff.trace(rows.X, rows.y, sensitive_features=rows.groups, **known)
+    return Candidates(lambda X, groups: (front.models.scores(X)[:, 0] > 0).astype(float))
+
+
+def fairfront(criterion: str, weightings: int = 12, for_many: int = 10, **options: Any) -> Build:
     """Return the frontier of weighted fits; with more than two groups it has another number of weightings."""
 
     def build(fitting: Fitting, learner: Any) -> Candidates:
         rows = fitting.train
-        search = kind(max_fits=weightings if fitting.n_groups == 2 else for_many, criterion=criterion, **options)
+        search = ff.Weighting(
+            max_fits=weightings if fitting.n_groups == 2 else for_many, criterion=criterion, **options
+        )
         known = {"estimator": learner, "solver": search, "random_state": fitting.seed, "progress": False}
         front = ff.trace(rows.X, rows.y, sensitive_features=rows.groups, **known)
         return Candidates(lambda X, groups: (front.models.scores(X)[:, 0] > 0).astype(float))
@@ -145,7 +152,7 @@ WAYS: dict[str, tuple[str, Any, bool]] = {
     "fairfront_rate_gap": ("fairfront, rate gap", fairfront("rate_gap"), True),
     "fairfront_one_part": ("fairfront, one held-out part", fairfront("loss_gap", 12, 20, cv=0.25), True),
     "fairfront_12_fits": ("fairfront, rate gap, 12 fits", fairfront("rate_gap", 6, cv=0.25), False),
-    "fairfront_posteriors": ("fairfront, posteriors", fairfront("loss_gap", 40, 40, Posteriors), True),
+    "fairfront_rates": ("fairfront, rates", in_rates, True),
     "grid_search_12": ("GridSearch 12", grid_search(12), False),
     "grid_search_100": ("GridSearch 100", grid_search(100), True),
     "exponentiated_gradient": ("ExponentiatedGradient", exponentiated_gradient, False),

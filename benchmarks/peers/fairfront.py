@@ -1,7 +1,8 @@
-"""fairfront's own methods: the Newton tracer in three forms, PB-PDO, and exact thresholds per group."""
+"""fairfront's own methods: the Newton tracer in three forms, rules in rates, PB-PDO, exact thresholds per group."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,32 @@ def newton(**options: Any) -> Any:
         return linear_candidates(frontier_weights(front))
 
     return fit
+
+
+def rules(learners: Callable[[Fitting], Any]) -> Any:
+    """Return a fit of the rules in rates, on posteriors of some learners."""
+
+    def fit(fitting: Fitting) -> Candidates:
+        rows = fitting.train
+        known = {"estimator": learners(fitting), "random_state": fitting.seed, "progress": False}
+        asked = {"sensitive_features": rows.groups, "units": "rates", "n_points": fitting.n_points}
+        front = ff.trace(rows.X, rows.y, **asked, **known)
+        fits = 4 * sum(guess.model is not None for guess in front.models.guesses)  # three folds and all rows
+        scores = lambda X: front.models.scores(X)[:, 0]  # noqa: E731
+        return Candidates(lambda X, groups: (scores(X) > 0).astype(np.float64), scores=scores, solved=fits)
+
+    return fit
+
+
+def stacked(fitting: Fitting) -> Any:
+    """Return logistic regression and LightGBM, to be stacked."""
+    return [None, trees(fitting)]
+
+
+def trees(fitting: Fitting) -> Any:
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(random_state=fitting.seed, n_jobs=1, verbose=-1)
 
 
 def pb_pdo(fitting: Fitting) -> Candidates:
@@ -75,6 +102,13 @@ PEERS = {
         note="goes on to half the plain gap on the other side",
     ),
     "fairfront_rate": Peer("fairfront Newton, rate surrogate", newton(surrogate="rate")),
+    "fairfront_rates": Peer("fairfront, rates", rules(lambda fitting: None), note="guesses the group"),
+    "fairfront_rates_stacked": Peer(
+        "fairfront, rates, stacked",
+        rules(stacked),
+        packages=("lightgbm",),
+        note="logistic regression and LightGBM; guesses the group",
+    ),
     "fairfront_pb_pdo": Peer(
         "fairfront PB-PDO", pb_pdo, note="slides along the front, so steps trade objectives by design"
     ),

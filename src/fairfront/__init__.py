@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # what type checkers and editors see of the names below
     from .exceptions import ProxyWarning as ProxyWarning
     from .exceptions import UnboundedError as UnboundedError
     from .frontier import Frontier as Frontier
+    from .frontier import Rates as Rates
     from .measures import Audit as Audit
     from .measures import audit as audit
     from .objectives import GroupProbabilities as GroupProbabilities
@@ -48,7 +49,7 @@ _ROOMS = {
     "estimators": "FrontierClassifier FrontierRegressor ParetoFairClassifier ParetoFairRegressor scorer",
     "exceptions": "FairfrontError InputError MissingExtraError UnboundedError "
     "FairfrontWarning GroupWarning ProxyWarning",
-    "frontier": "Frontier",
+    "frontier": "Frontier Rates",
     "measures": "Audit audit",
     "objectives": "GroupProbabilities Groups",
     "pareto": "",

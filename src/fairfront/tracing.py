@@ -25,7 +25,6 @@ from .validation import check_flag, check_progress, check_seed
 
 FARTHER = 0.5
 """How far past zero a path goes on by itself, as a share of the plain gap."""
-Units = Literal["losses", "rates"] | Rates
 
 
 def trace(
@@ -46,7 +45,7 @@ def trace(
     sample_weight: Any = None,
     groups: Groups | None = None,
     estimator: Any = None,
-    units: Units = "losses",
+    units: Literal["losses", "rates"] | Rates = "losses",
     random_state: int | None = None,
     held_out: bool | Mapping[str, Any] | None = None,
     person: Any = None,
@@ -83,12 +82,11 @@ def trace(
     estimator : estimator, optional
         Any classifier or regressor whose fit takes sample_weight, instead of a linear model: points are then weighted
         fits of it, not certified, and X is whatever it takes. ``solver`` is then a `Weighting`, which says how many
-        weightings are tried, which gap is lowered, and on which rows it is measured. With ``units="rates"``, any
-        classifier with probabilities, or a list of them to be stacked; None is logistic regression.
+        weightings are tried, which gap is lowered, and on which rows it is measured. In rates: any classifier with
+        probabilities, a list of them to be stacked, or None for logistic regression.
     units : {"losses", "rates"} or Rates
-        Whether gaps are of training losses, or of decisions: "rates" fits labels and groups once and traces the rules
-        that are optimal for these posteriors, error against gaps of rates, on rows that were left out. Its models guess
-        the group from the features. A `Rates` says where they decide (costs, cut-off, approval rate).
+        Gaps of training losses, or of decisions: "rates" fits labels and groups once and traces the rules that are
+        optimal for these posteriors; they guess the group. A `Rates` says where they decide.
     random_state : int, seed of random starts, folds and fits, optional
     held_out : bool or None
         Whether all points are also judged on the training rows, by the scores that each row gets from the point solved
@@ -124,16 +122,13 @@ def trace(
     kept: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "progress": progress}
     labelled = (y, sensitive_features, sample_weight)
     if (rates := as_rates(units)) is not None:
-        refuse_losses({"surrogate": surrogate, "solver": solver, "ridge": ridge, **asked}, estimator)
+        refuse_losses({**linear, **asked, **kept, "solver": solver}, estimator)
         if isinstance(held_out, Mapping):
             raise InputError(
                 "held_out is True, False or None for units='rates', found an operating point: say Rates(...)."
             )
-        if checkpoint is not None or resume:
-            raise InputError("checkpoint is for units='losses', found units='rates', which fits little; leave it out.")
-        known = {"estimator": estimator, "random_state": random_state, "person": person}
-        known |= {"ridge": ridge, "fit_intercept": fit_intercept}
-        posed = rates.problem(X, y, **known, **rows, **question)
+        learnt = {"estimator": estimator, "random_state": random_state, "person": person}
+        posed = rates.problem(X, y, **learnt, ridge=ridge, fit_intercept=fit_intercept, **rows, **question)
         judge = None if held_out is False else readings_judge(posed.folds, labelled, person=person)
         return trace_rates(posed, rates, n_points, progress, judge)
     if estimator is not None:

@@ -86,35 +86,60 @@ def test_several_classes(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("more", [(), ("--posteriors",)], ids=["weighted", "posteriors"])
+@pytest.mark.parametrize("more", [("--max-fits", "4"), ("--units", "rates")], ids=["weighted", "rates"])
 def test_boosted_trees_from_file_to_predictions(folder: Path, tmp_path: Path, more: tuple[str, ...]) -> None:
     need("skops")
     run, data = tmp_path / "run", folder / "two.csv"
-    base = ("--target", "y", "--favourable", "yes", "--groups", "sex", "--model", "boosting", "--max-fits", 4)
+    base = ("--target", "y", "--favourable", "yes", "--groups", "sex", "--model", "boosting")
+    rates = "rates" in more
     said = fairfront("trace", data, *base, *more, "-o", run)
-    assert ("it guesses the group from the features" in " ".join(said.split())) == bool(more)
+    assert ("it guesses the group from the features" in " ".join(said.split())) == rates
     assert "--trust" not in said  # fairfront knows the types that it writes itself
     assert "unconstrained" in fairfront("show", run)
     model = tmp_path / "model"
     fairfront("select", run, "--least-gap", "tpr", "--keep", "chosen", "-o", model)
-    assert ("it guesses the group from the features" in (model / "card.md").read_text()) == bool(more)
+    assert ("it guesses the group from the features" in (model / "card.md").read_text()) == rates
     fairfront("predict", model, data, "-o", tmp_path / "out.csv")
     assert len((tmp_path / "out.csv").read_text().splitlines()) == 3001
     fairfront("verify", run, data)
     left = ff.load(run)
     assert len(left.frontier) <= 2
     points = left.frontier.models
-    models = [guess.model for guess in points.posteriors.guesses] if more else [points.build(0)]
+    models = [guess.model for guess in points.guesses] if rates else [points.build(0)]
     trees = [tree for model in models if model is not None for some in model._predictors for tree in some]
     assert trees
     assert all(not tree.nodes["count"].any() for tree in trees)  # two trees would count the people between two cuts
     assert "unconstrained" in fairfront("show", run)
 
 
-def test_posteriors_are_for_boosted_classes(folder: Path, tmp_path: Path) -> None:
-    base = ("trace", folder / "two.csv", "--target", "y", "--groups", "sex", "-o", tmp_path / "run", "--posteriors")
-    assert "found the model 'linear'" in fairfront(*base, "--favourable", "yes", code=2)
-    assert "found a regression" in fairfront(*base, "--model", "boosting", "--loss", "squared", code=2)
+def test_rates_are_of_decisions(folder: Path, tmp_path: Path) -> None:
+    base = ("trace", folder / "two.csv", "--target", "y", "--groups", "sex", "-o", tmp_path / "run", "--units", "rates")
+    assert "found a regression" in fairfront(*base, "--loss", "squared", code=2)
+    base = (*base, "--favourable", "yes")
+    assert "--surrogate is for units of losses" in fairfront(*base, "--surrogate", "rate", code=2)
+    assert "--max-fits is for the model 'boosting'" in fairfront(*base, "--max-fits", "4", code=2)
+    stacked = ("trace", folder / "two.csv", "--target", "y", "--groups", "sex", "-o", tmp_path / "run")
+    assert "'stacked' is for --units rates" in fairfront(*stacked, "--favourable", "yes", "--model", "stacked", code=2)
+
+
+def test_rates_from_file_to_predictions(folder: Path, tmp_path: Path) -> None:
+    """Logistic posteriors are arrays: nothing of skops is written, and loading executes nothing."""
+    run, data, model = tmp_path / "run", folder / "two.csv", tmp_path / "model"
+    base = ("--target", "y", "--favourable", "yes", "--groups", "sex", "--units", "rates", "--approval-rate", 0.4)
+    said = " ".join(fairfront("trace", data, *base, "--points", 6, "-o", run).split())
+    assert "Operating point: approval rate 0.4, inside the rules." in said
+    fairfront("select", run, "--least-gap", "tpr", "--within", "error=0.2", "-o", model)
+    assert not list(tmp_path.rglob("*.skops"))
+    assert "it guesses the group from the features" in (model / "card.md").read_text()
+    fairfront("predict", model, data, "-o", tmp_path / "out.csv")
+    lines = (tmp_path / "out.csv").read_text().splitlines()
+    assert abs(sum(line.startswith("yes") for line in lines) / len(lines) - 0.4) < 0.05
+    chosen = ff.load(model)
+    P = chosen.predict_proba(data)
+    np.testing.assert_allclose(P.sum(axis=1), 1.0)
+    assert (chosen.predict(data) == np.array([line.split(",")[0] for line in lines[1:]])).all()
+    fairfront("verify", run, data)
+    fairfront("verify", model, run)
 
 
 def test_the_least_gap_is_a_gap(folder: Path, tmp_path: Path) -> None:

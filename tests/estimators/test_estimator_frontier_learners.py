@@ -92,7 +92,7 @@ class Fragile(ClassifierMixin, BaseEstimator):
         (tree(), {"max_fits": 1}, "max_fits"),
         (tree(), {"surrogate": "rate"}, "criterion='rate_gap'"),
         (tree(), {"preferences": [1, 50]}, "for linear models"),
-        (tree(), {"solver": "pdo"}, "expected none, 'posteriors' or a Weighting"),
+        (tree(), {"solver": "pdo"}, "expected none or a Weighting"),
         (tree(), {"loss": "squared"}, "for regressors"),
         (tree(), {"n_points": 20}, "n_points is for linear models"),
         (tree(), {"ridge": 0.1}, "ridge is for linear models"),
@@ -245,7 +245,7 @@ def test_shells_predict_with_the_weighted_fit(data) -> None:
     assert not hasattr(ff.FrontierClassifier(estimator=LinearSVC()), "predict_proba")
     capped = ff.ParetoFairClassifier(estimator=tree(), max_rate_gap=0.5).fit(X, y, sensitive_features=group)
     assert capped.rate_gaps_.shape == (1,)
-    with pytest.raises(ff.InputError, match="max_rate_gap needs an estimator"):
+    with pytest.raises(ff.InputError, match="max_rate_gap needs units=.rates. or an estimator"):
         ff.ParetoFairClassifier(max_rate_gap=0.1).fit(X, y, sensitive_features=group)
     number = X[:, 0] + (group == "B") * X[:, 1]
     booster = HistGradientBoostingRegressor(max_iter=8)

@@ -122,18 +122,17 @@ def test_rows_of_no_weight_are_not_judged(rows) -> None:
     np.testing.assert_allclose(found["error"], expected["error"], atol=1e-12)
 
 
-@pytest.mark.parametrize("solver", [ff.Weighting(max_fits=3, cv=5), ff.Weighting(max_fits=3, cv=0.25), "posteriors"])
+@pytest.mark.parametrize("solver", [ff.Weighting(max_fits=3, cv=5), ff.Weighting(max_fits=3, cv=0.25), None])
 def test_learners_are_judged_on_the_folds_that_they_are_measured_on(rows, solver: Any) -> None:
+    how = {"units": "rates"} if solver is None else {"solver": solver}
     found = traced(
-        rows, n_points=None, estimator=DecisionTreeClassifier(max_depth=3), solver=solver, held_out=True, random_state=0
+        rows, n_points=None, estimator=DecisionTreeClassifier(max_depth=3), held_out=True, random_state=0, **how
     )
     record = found.evaluations["held_out"]
     assert record.n_models == len(found)
     part = isinstance(solver, ff.Weighting) and solver.cv == 0.25
     assert abs(record.n - N / 4) <= 3 if part else record.n == N
-    assert record.made == (
-        "one held-out part" if part else f"predictions of {3 if solver == 'posteriors' else 5} folds"
-    )
+    assert record.made == ("one held-out part" if part else f"predictions of {3 if solver is None else 5} folds")
     with pytest.raises(ff.InputError, match="rows that fits have not seen, found cv='train'"):
         traced(rows, n_points=None, estimator=DecisionTreeClassifier(), solver=ff.Weighting(cv="train"), held_out=True)
 

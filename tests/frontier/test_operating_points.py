@@ -111,12 +111,11 @@ def test_weights_count_in_the_approval_rate() -> None:
         assert weight @ approved / weight.sum() == pytest.approx(front.column("approval_rate")[place])
 
 
-@pytest.mark.parametrize("posteriors", [False, True])
-def test_estimators_decide_at_their_own_probabilities(posteriors: bool) -> None:
+def test_estimators_decide_at_their_own_probabilities() -> None:
     """Trees give few different probabilities: a cut-off at one of them approves its whole leaf."""
     train, held, test = parts(1800)
     learner = DecisionTreeClassifier(max_depth=3, min_samples_leaf=20, random_state=0)
-    front = traced(train, estimator=learner, posteriors=posteriors, max_fits=3, cv=3)
+    front = traced(train, estimator=learner, max_fits=3, cv=3)
     leaf = float(np.median(front.models.build(0).predict_proba(held[0])[:, 1]))
     for rule in ({"approval_rate": 0.6}, {"cutoff": leaf}):
         front = judged(judged(front, held, **rule), test, name="test")

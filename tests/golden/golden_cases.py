@@ -109,12 +109,14 @@ def _() -> Arrays:
     return of_frontier(front, models=False)
 
 
-@case("loans posteriors")
+@case("loans rates")
 def _() -> Arrays:
-    from sklearn.linear_model import LogisticRegression
+    return of_frontier(traced(rows("loans"), 3000, units="rates", random_state=0), models=False)
 
-    front = traced(rows("loans"), 3000, estimator=LogisticRegression(), solver="posteriors", random_state=0)
-    return of_frontier(front, models=False)
+
+@case("german rates")
+def _() -> Arrays:
+    return of_frontier(traced(by_sex("german_credit"), units="rates", n_points=12, random_state=0), models=False)
 
 
 @case("a small module")

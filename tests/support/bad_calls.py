@@ -331,7 +331,7 @@ def of_tables() -> Iterator[Call]:
     table = {"data": FRAME, "target": "paid", "groups": "sex", "favourable": "yes", **SMALL}
     table |= {"split": "60/20/20", "seed": 0, "ridge": None, "loss": "logistic", "model": "linear", "surrogate": "loss"}
     table |= {"notion": "equal_opportunity", "weight": None, "missing": ("NA",), "delimiter": None, "cross": False}
-    table |= dict.fromkeys(("drop", "allow", "text", "numbers"), ()) | {"use_sensitive": False, "posteriors": False}
+    table |= dict.fromkeys(("drop", "allow", "text", "numbers"), ()) | {"use_sensitive": False, "units": "losses"}
     table |= {"cutoff": None, "approval_rate": None, "costs": None, "max_fits": 12}
     table |= {"encoding": None, "decimal": None, "dates": {}, "reference": None}
     columns = entries(kind(), lambda each: ["age", each], "empty list", "empty array")

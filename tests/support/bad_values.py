@@ -255,7 +255,6 @@ OPTIONS: dict[str, Kind] = {
     "one_sided": FLAG,
     "warm_alpha": FLAG,
     "negative": FLAG,
-    "posteriors": FLAG,
     "lazy": FLAG,
     "resume": FLAG,
     "overwrite": FLAG,

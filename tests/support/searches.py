@@ -6,17 +6,15 @@ from dataclasses import fields
 from typing import Any
 
 import fairfront as ff
-from fairfront.solvers import Posteriors, Weighting
+from fairfront.solvers import Weighting
 
 OPTIONS = tuple(field.name for field in fields(Weighting))
 
 
-def searching(posteriors: bool = False, **options: Any) -> dict[str, Any]:
+def searching(**options: Any) -> dict[str, Any]:
     """Return the options, with a search as their solver if some of them are those of one."""
     inside = {name: options.pop(name) for name in OPTIONS if name in options}
-    if not inside and not posteriors:
-        return options
-    return {**options, "solver": (Posteriors if posteriors else Weighting)(**inside)}
+    return {**options, "solver": Weighting(**inside)} if inside else options
 
 
 def trace(X: Any, y: Any, **options: Any) -> ff.Frontier:

@@ -146,7 +146,8 @@ def _legend(front: Frontier) -> list[str]:
     facts, record, sure = front.facts, front.record(), has_intervals(front)
     names = [name for name, _ in facts.sensitive]
     gap, lead = in_words(main_gap(front)), in_words(leading_gap(front))
-    lines = [f"loss and {in_words(facts.gap_column)}: on {facts.measured_on}; all other figures: on {record.name}."]
+    loss = "loss" if facts.loss_name == "loss" else f"loss (here the {facts.loss_name})"
+    lines = [f"{loss} and {in_words(facts.gap_column)}: on {facts.measured_on}; all other figures: on {record.name}."]
     if facts.task.classes:
         lines.append(
             "approved: share of favourable decisions. ratio: lowest share of any group divided by the highest."

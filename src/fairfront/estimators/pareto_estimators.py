@@ -42,13 +42,14 @@ class _PointFit(FairModel):
         rows = (X, y, sensitive_features, sample_weight)
         if (rates := as_rates(self.units)) is not None:
             self._fit_rule(rates, *rows)
-            return
-        if self.estimator is not None:
+        elif self.estimator is not None:
             self._fit_weighted(*rows)
-            return
-        if self.max_rate_gap is not None:
+        elif self.max_rate_gap is not None:
             raise InputError("max_rate_gap needs units='rates' or an estimator, found neither; use max_loss_gap.")
-        problem = self._problem(*rows)
+        else:
+            self._fit_linear(self._problem(*rows))
+
+    def _fit_linear(self, problem: Any) -> None:
         asked = {"preferences": self.preference, "max_gap": self.max_loss_gap, "random_state": self._seed()}
         outcome = solve(problem, self.solver, **asked)
         W, L = outcome.W[0], problem.values(outcome.W)
@@ -112,13 +113,11 @@ class ParetoFairClassifier(ClassifierMixin, _PointFit, FairClassifier):  # type:
     random_state : int, optional
     estimator : estimator, optional
         Any classifier whose fit takes sample_weight, instead of a linear model; ``solver`` is then a `Weighting` (by
-        default of 6 fits). With ``units="rates"``, any with probabilities, or a list of them to be stacked.
+        default of 6 fits). In rates, any with probabilities, or a list of them to be stacked.
     units : {"losses", "rates"} or Rates
-        As in `trace`: with "rates", ``model_`` is the rule of least error on rows left out whose gaps between rates are
-        at most ``max_rate_gap``; it guesses the group from the features.
+        As in `trace`: in rates, ``model_`` is the rule of least error whose gaps are at most ``max_rate_gap``.
     max_rate_gap : float, optional
-        In rates, or with an estimator: a cap on the gap between rates of decisions on held-out rows, instead of
-        ``max_loss_gap``.
+        In rates, or with an estimator: a cap on gaps between rates on held-out rows, instead of ``max_loss_gap``.
 
     Attributes
     ----------
@@ -261,8 +260,7 @@ class FrontierClassifier(ClassifierMixin, FairClassifier, _FrontierFit):  # type
     estimator : estimator, optional
         Any whose fit takes sample_weight; ``solver`` is then a `Weighting`, as in `trace`, and the point in use is
         ``model_``.
-    units : {"losses", "rates"} or Rates
-        As in `trace`; in rates, the point in use is the rule ``model_``.
+    units : {"losses", "rates"} or Rates, as in `trace`; in rates, the point in use is the rule ``model_``
 
     Attributes
     ----------

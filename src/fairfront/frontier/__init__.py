@@ -6,3 +6,4 @@ from .models import LinearModels as LinearModels
 from .models import Models as Models
 from .points import Facts as Facts
 from .points import Points as Points
+from .rate_frontier import Rates as Rates

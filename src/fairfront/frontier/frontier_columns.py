@@ -158,7 +158,7 @@ class FrontierColumns(FrontierFigures):
         if self.models.names is not None:
             columns["name"] = np.array(self.models.names, dtype=object)
         if self.facts.trained:  # the loss of candidates is their error, which their evaluation has
-            columns[self.facts.loss_name] = self.loss
+            columns["loss"] = self.loss
         columns.update(zip(self.facts.gap_columns, self.gaps.T, strict=True))
         for name, record in self.evaluations.items():
             columns.update({f"{name}.{key}": values for key, values in record.columns.items()})

@@ -78,7 +78,13 @@ class Rates:
         return "mistakes of both kinds cost the same" if asked.asked is None else asked.words
 
     def problem(self, X: Any, y: Any, **known: Any) -> RateProblem:
-        """Return the problem of these rows; ``known`` are the other parameters of `rate_problem`."""
+        """Return the problem of these rows.
+
+        Parameters
+        ----------
+        X, y : rows and labels, as `fairfront.trace` takes them
+        **known : the other parameters of `rate_problem`
+        """
         costs = self.operating.check().costs
         if self.cutoff is not None:
             costs = {"false_positive": self.cutoff, "false_negative": 1.0 - self.cutoff}
@@ -96,7 +102,10 @@ def as_rates(units: Any) -> Rates | None:
     return Rates() if units == "rates" else None
 
 
-IDLE = {"surrogate": "loss", "solver": "newton", "preferences": None, "preference": None, "max_loss_gap": None}
+IDLE = {
+    **{"surrogate": "loss", "solver": "newton", "resume": False},
+    **dict.fromkeys(("preferences", "preference", "max_loss_gap", "checkpoint")),
+}
 """What only a frontier in losses has, and what each of them is where nobody asked for it."""
 
 

@@ -83,18 +83,19 @@ class RuleModels(Models):
                 arrays |= {f"coef_{i}": guess.model.coef_, f"intercept_{i}": guess.model.intercept_}
             elif kind == FOREIGN:
                 foreign.append(guess.model)
-        content = {**self._content("rate_names"), "guesses": kinds, "parts": len(stack.parts)}
+        named = any(hasattr(guess.model, "feature_names_in_") for guess in self.guesses)
+        content = {**self._content("rate_names"), "guesses": kinds, "parts": len(stack.parts), "named": named}
         return Stored(content, arrays, write_estimators(foreign, folder))
 
     @classmethod
     def read(cls, stored: Stored, folder: Path, trusted: Sequence[str]) -> RuleModels:
         known, arrays = read_known(stored.content), stored.arrays
         foreign = iter(read_estimators(stored.files, folder, trusted))
-        guesses = []
+        guesses, names = [], known["feature_names"] if known.pop("named") else None
         for i, kind in enumerate(known.pop("guesses")):
             model = next(foreign) if kind == FOREIGN else None
             if kind == PLAIN:
-                model = _logistic(arrays[f"coef_{i}"], arrays[f"intercept_{i}"], known["feature_names"])
+                model = _logistic(arrays[f"coef_{i}"], arrays[f"intercept_{i}"], names)
             scaling = Scaling(arrays[f"slope_{i}"], arrays[f"bias_{i}"])
             guesses.append(Guess(model, arrays[f"seen_{i}"], scaling))
         each = len(guesses) // known.pop("parts")

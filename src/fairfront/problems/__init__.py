@@ -7,8 +7,6 @@ from .base import WeightedFit as WeightedFit
 from .dask.passes import ClusterError as ClusterError
 from .dask.passes import DaskSettings as DaskSettings
 from .dask.problem import DaskProblem as DaskProblem
-from .decision_rules import RateProblem as RateProblem
-from .decision_rules import rate_problem as rate_problem
 from .fit_rows import Reading as Reading
 from .linear import LinearProblem as LinearProblem
 from .linear import linear_problem as linear_problem
@@ -16,6 +14,8 @@ from .linear import problem_of as problem_of
 from .point import Point as Point
 from .point import gram as gram
 from .posteriors import RuleClassifier as RuleClassifier
+from .rate_problem import RateProblem as RateProblem
+from .rate_problem import rate_problem as rate_problem
 from .resources import blas_threads as blas_threads
 from .weighted_fits import EstimatorProblem as EstimatorProblem
 from .weighted_fits import estimator_problem as estimator_problem

@@ -10,22 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from ..exceptions import FairfrontError, GroupWarning, InputError, ProxyWarning, spelling
+from ..exceptions import FairfrontError, GroupWarning, InputError, ProxyWarning
 from ..explorer import describe_points
 from ..frontier import Frontier
 from ..frontier.held_out import HELD_OUT
 from ..frontier.judgement import published_frontier
 from ..frontier.models import LinearModels
-from ..frontier.rate_frontier import Rates
-from ..frontier.rule_models import RuleModels
 from ..measures.disclosure import LIMIT
 from ..objectives import GroupProbabilities, Groups, warn_of_names
 from ..objectives.groups import rounded
-from ..solvers import Weighting
 from ..storage.checkpoints import check_checkpoint
 from ..storage.folders import make_folder, turn, write_folder
 from ..tables import open_source
-from ..tracing import trace
 from ..validation import check_progress, is_dask
 from . import decision as records
 from .archive import MODEL, fill_model
@@ -39,9 +35,8 @@ from .preparation import Prepared, prepare
 from .rows import PROXY
 from .run import Run
 from .settings import Settings
+from .traces import traced
 
-WORDS = {"min_size": "min_size (--min-size on the command line)"}
-"""A table's groups are named by columns and have no Groups of their own to lower a size in."""
 FRAME = {"name": "data frame", "sha256": None}
 """What a manifest says of rows that came from no file, and have no fingerprint."""
 REFITS = 20
@@ -109,7 +104,7 @@ def run_of(
         ready = prepare(source, settings, progress)
         if on_read is not None:
             on_read(ready)
-        front = _traced(ready, checkpoint=checkpoint, resume=resume, progress=progress)
+        front = traced(ready, checkpoint=checkpoint, resume=resume, progress=progress)
         sha = source.sha256()
         origin = FRAME if sha is None else {"name": Path(data).name, "sha256": sha}
         run = judged(Run(front, ready.encoder, {}), ready, progress)
@@ -249,49 +244,6 @@ def _left_out(front: Frontier, ready: Prepared) -> tuple[tuple[str, tuple[str, .
     return tuple((name, levels) for name, levels in out if levels)
 
 
-def _traced(ready: Prepared, **kept: Any) -> Frontier:
-    settings, rule, train = ready.settings, ready.settings.operating, ready.part("train")
-    if rule.asked is not None and not is_dask(train.y) and (classes := len(np.unique(np.asarray(train.y)))) > 2:
-        rule.refuse(f"{classes} classes of {settings.target!r}")  # Dask collections tell their classes later
-    known: dict[str, Any] = {
-        **train.people,
-        "favourable": ready.favourable,
-        "notion": list(settings.notion),
-        "surrogate": settings.surrogate,
-        "loss": settings.loss,
-        "groups": Groups(reference=dict(settings.reference) or None, cross=settings.cross, min_size=settings.min_size),
-        "random_state": settings.seed,
-        "person": train.person,
-        **kept,
-    }
-    asked = {} if rule.asked is None else {rule.asked: getattr(rule, rule.asked)}
-    with spelling(WORDS):
-        if settings.units == "rates":
-            return _without_counts(_ruled(ready, known))
-        if settings.model == "boosting":
-            known["solver"] = Weighting(max_fits=settings.max_fits)
-            known["held_out"] = None if ready.sizes["validation"] else asked or True
-            return _without_counts(trace(train.X, train.y, estimator=_boosted_trees(settings), **known))
-        held: Any = None if rule.asked is None else False  # cut-offs are placed on validation
-        known["held_out"] = held if ready.sizes["validation"] else asked or True
-        front = trace(train.X, train.y, ridge=settings.ridge, n_points=settings.n_points, **known)
-    assert isinstance(front.models, LinearModels)
-    return replace(front, models=replace(front.models, feature_names=ready.encoder.feature_names))
-
-
-def _ruled(ready: Prepared, known: dict[str, Any]) -> Frontier:
-    """Trace in rates; the operating point is inside the rules, and training rows are judged by those left out."""
-    settings, train = ready.settings, ready.part("train")
-    trees = _boosted_trees(settings)
-    learner = {"linear": None, "boosting": trees, "stacked": [None, trees]}[settings.model]
-    asked = settings.operating
-    known |= {"units": Rates(asked.cutoff, asked.approval_rate, asked.costs), "held_out": True}
-    known |= {"ridge": settings.ridge, "n_points": settings.n_points}
-    front = trace(train.X, train.y, estimator=learner, **known)
-    assert isinstance(front.models, RuleModels)
-    return replace(front, models=replace(front.models, feature_names=ready.encoder.feature_names))
-
-
 def _stability(front: Frontier, ready: Prepared, progress: Any) -> dict[str, Any]:
     n, seed = ready.settings.stability, ready.settings.seed
     if n == 0:
@@ -312,27 +264,3 @@ def _stability(front: Frontier, ready: Prepared, progress: Any) -> dict[str, Any
         flips = None if np.isnan(found.flips[i]) else float(rounded(found.flips[i] * train.n) / train.n)
         points[str(id)] = {"flips": flips, "gap": found.gap[i].tolist(), "loss": found.loss[i].tolist()}
     return {"refits": found.n, "confidence": found.confidence, "points": points}
-
-
-def _boosted_trees(settings: Settings) -> Any:
-    """Scikit-learn's defaults and the run's seed, so that a rerun is the same."""
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-
-    kind = HistGradientBoostingRegressor if settings.regression else HistGradientBoostingClassifier
-    return kind(random_state=settings.seed)
-
-
-def _without_counts(front: Frontier) -> Frontier:
-    """Take the numbers of rows out of all trees: nodes of two trees differ by a few people, whom no file may count.
-
-    Predictions do not read them.
-    """
-    points: Any = front.models
-    if isinstance(points, RuleModels):
-        models = [guess.model for guess in points.guesses if hasattr(guess.model, "_predictors")]
-    else:
-        models = [points.build(place) for place in range(len(points))]
-    for trees in (trees for model in models for trees in model._predictors):
-        for tree in trees:
-            tree.nodes["count"] = 0
-    return front

@@ -33,6 +33,7 @@ ROUNDS, DAMPING = 3, 0.5
 GAP, PASSES = 1e-6, 400
 """Duality gap at which a cap is solved, and most rules that are tried for one."""
 INWARD = 0.5  # how far from the best multipliers to those of the linear program the next rule is tried
+SMALLEST = 1e-8  # cost of multipliers where a cap is 0: pairs of groups may cancel, and the smallest are taken
 FARTHEST = 1e4  # bound on multipliers, in units of gain per unit of gap: beyond, the caps cannot be met
 
 
@@ -114,7 +115,7 @@ class Pool:
     def solve(self, caps: Array, delta: Array) -> tuple[Array, float]:
         """Return the multipliers of the linear program of all planes, and its value, a lower bound of the dual."""
         z, q = np.stack(self.gaps), len(caps)
-        objective = np.concatenate([[1.0], caps - delta, caps + delta])
+        objective = np.concatenate([[1.0], caps - delta + SMALLEST, caps + delta + SMALLEST])
         A = np.column_stack([-np.ones(len(z)), -z, z])
         high = np.concatenate([np.full(q, FARTHEST), np.where(self.rules.two_sided, FARTHEST, 0.0)])
         bounds = [(None, None), *((0.0, float(most)) for most in high)]
