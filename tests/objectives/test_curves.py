@@ -182,7 +182,9 @@ def test_the_quadratic_surrogate_is_a_mean_over_pairs() -> None:
     for curve in (PairLoss(), NormalAuc()):
         bend = central(lambda at, curve=curve: curve.slope(at[None])[0], m[0])
         np.testing.assert_allclose(curve.bend(m[0]), bend, atol=1e-7)
-        np.testing.assert_allclose(curve.slope(m)[0], central(lambda at, c=curve: c.value(at[None])[0], m[0]), atol=1e-8)
+        np.testing.assert_allclose(
+            curve.slope(m)[0], central(lambda at, c=curve: c.value(at[None])[0], m[0]), atol=1e-8
+        )
     stretched = m * np.array([3.0, 9.0, 3.0, 9.0])
     np.testing.assert_allclose(NormalAuc().value(stretched), NormalAuc().value(m))
     many = [rng.normal(mean, spread, 4000) for mean, spread in ((1.0, 1.5), (0.0, 1.0))]

@@ -35,6 +35,7 @@ from ..solvers.refits import FOLDS, dealt, fold_scores
 from ..validation import check_text, counted, is_dask
 from ..validation.inputs import check_labels, check_weights, shape_of, weighted_rows
 from .judgement import HeldRows, encode_labels, is_test, resolve_attributes, with_notions
+from .models import responses_of
 
 if TYPE_CHECKING:
     from .frontier import Frontier
@@ -188,6 +189,8 @@ def _judged(
         attributes, some = tuple(each.take(held) for each in rows.attributes), rows.weight
         rows = HeldRows(rows.X[held], rows.labels[held], attributes, None if some is None else some[held])
     record = with_notions(replace(rows.judge(task, HELD_OUT, scores), made=made), front.facts)
+    known = (front.facts.notions, task, lambda: responses_of(scores[:, 0], task, front.models.probable))
+    record = rows.with_scores(record, *known)
     return replace(front, evaluations={**front.evaluations, HELD_OUT: record})
 
 

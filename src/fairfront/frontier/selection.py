@@ -15,6 +15,7 @@ from ..measures.claims import trivial, worst_pair
 from ..measures.disclosure import NOTABLE
 from ..measures.figures import MORE, Column, larger_is_better
 from ..measures.intervals import bonferroni, worst_gap_floor
+from ..measures.notion_figures import SCORES
 from ..objectives import Array
 from ..validation import (
     check_choice,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from .frontier import Frontier
     from .frontier_columns import FrontierColumns
 
-GAPS = tuple(f"{rate}_gap" for rate in ("tpr", "fpr", "selection", "error", "recall", "precision", *MORE))
+GAPS = tuple(f"{rate}_gap" for rate in ("tpr", "fpr", "selection", "error", "recall", "precision", *MORE, *SCORES))
 """Gaps of shares, which have intervals."""
 Places = NDArray[np.intp]
 NEITHER = frozenset({"approval_rate"})

@@ -9,19 +9,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..exceptions import FairfrontWarning, InputError
-from ..measures import Evaluation
-from ..measures.cutoffs import Operating, OperatingPoint
-from ..measures.ranges import RateRange
-from ..measures.rates import ClassRates, GroupMeans, GroupRates, PerGroup
 from ..objectives import GAPS, LOSSES, NOTIONS, Groups, Question
 from ..solvers import Newton, Status
 from ..storage.folders import make_folder, write_folder
@@ -35,6 +30,7 @@ from .frontier import Frontier
 from .judgement import published_frontier
 from .models import LinearModels, Models, Stored, task_content, task_of
 from .points import ARRAYS, Facts, Points
+from .stored_evaluations import Arrays, evaluation_content, inside, outside, stored_evaluation
 
 NAME, KIND, SCHEMA = "frontier", "fairfront frontier", 2
 FRONTIER = Inventory("saved frontier", {NAME: KIND})
@@ -48,10 +44,6 @@ ROOMS = {"torch": "torch"}
 """Kinds of models that rooms above this one add when they are imported."""
 REGISTRIES: dict[str, Registry[Any]] = {"notion": NOTIONS, "loss": LOSSES, "gap": GAPS}
 SETTINGS: dict[str, type] = {"groups": Groups, "newton": Newton}
-RATES: dict[str, type[PerGroup]] = {"rates": GroupRates, "class_rates": ClassRates, "means": GroupMeans}
-PLAIN = ("name", "n", "effective_n", "small")
-"""What is known of an evaluation without its figures."""
-Arrays = dict[str, NDArray[Any]]
 
 
 def save_frontier(front: Frontier, path: Any, *, overwrite: bool = False) -> Path:
@@ -71,12 +63,12 @@ def write_frontier(front: Frontier, folder: Any) -> None:
         )
     make_folder(place)
     stored = front.models.write(place)
-    arrays: Arrays = {name: getattr(front.points, name) for name in ARRAYS} | _inside("models", stored.arrays)
+    arrays: Arrays = {name: getattr(front.points, name) for name in ARRAYS} | inside("models", stored.arrays)
     evaluations = []
     for i, record in enumerate(front.evaluations.values()):
         described, figures = evaluation_content(record)
         evaluations.append(described)
-        arrays |= _inside(f"evaluations.{i}", figures)
+        arrays |= inside(f"evaluations.{i}", figures)
     content = {
         "models": {"kind": kind, "files": list(stored.files), "content": stored.content},
         "objective_names": list(front.objective_names),
@@ -102,7 +94,7 @@ def _read(folder: Path, trusted: Sequence[str]) -> Frontier:
     with parts_of(folder, "frontier"):
         given, kind = content["models"], content["models"]["kind"]
         files = tuple(inner_name(each, folder / f"{NAME}.json") for each in given["files"])
-        stored = Stored(given["content"], _outside("models", arrays), files)
+        stored = Stored(given["content"], outside("models", arrays), files)
         for name in content["status"]:
             if name not in Status.__members__:
                 raise InputError(
@@ -115,7 +107,7 @@ def _read(folder: Path, trusted: Sequence[str]) -> Frontier:
             **{name: arrays[name] for name in ARRAYS},
         )
         records = [
-            stored_evaluation(each, _outside(f"evaluations.{i}", arrays))
+            stored_evaluation(each, outside(f"evaluations.{i}", arrays))
             for i, each in enumerate(content["evaluations"])
         ]
         if kind not in MODELS and kind in ROOMS:
@@ -145,80 +137,6 @@ def _check(front: Frontier) -> None:
                 f"{name} has {counted(count, 'point')}, expected {len(front.models)}, as many as there are models; "
                 "save it again."
             )
-
-
-def _inside(name: str, arrays: Arrays) -> Arrays:
-    return {f"{name}.{each}": values for each, values in arrays.items()}
-
-
-def _outside(name: str, arrays: Arrays) -> Arrays:
-    start = f"{name}."
-    return {each.removeprefix(start): values for each, values in arrays.items() if each.startswith(start)}
-
-
-def evaluation_content(record: Evaluation) -> tuple[dict[str, Any], Arrays]:
-    arrays: Arrays = {"columns": np.stack(list(record.columns.values()))}
-    arrays |= {f"signed.{i}": values for i, values in enumerate(record.signed.values())}
-    groups, point, operating = [], record.operating, None
-    for i, (name, rates) in enumerate(record.groups.items()):
-        kind, sizes = next(kind for kind, known in RATES.items() if known is type(rates)), record.sizes.get(name, {})
-        groups.append({"name": name, "kind": kind, "levels": list(rates.levels), "sizes": list(sizes)})
-        stored = {each: getattr(rates, each) for each in _stored_rates(type(rates))}
-        arrays |= _inside(f"groups.{i}", {each: values for each, values in stored.items() if values is not None})
-        arrays |= _inside(f"groups.{i}.sizes", sizes)
-        arrays |= _range_arrays(f"groups.{i}.ranges", record.ranges.get(name, {}))
-    arrays |= _range_arrays("ranges", record.ranges.get("", {}))
-    arrays |= {name: values for name in ("labels", "alike") if (values := getattr(record, name)) is not None}
-    if point is not None:
-        arrays |= {"cutoffs": point.cutoffs, "probability": point.probability}
-        operating = {"rule": asdict(point.rule), "placed_on": point.placed_on, "side": point.side}
-    content = {name: getattr(record, name) for name in PLAIN}
-    listed = {name: list(getattr(record, name)) for name in ("columns", "signed", "proxies")}
-    return {**content, **listed, "groups": groups, "operating": operating, "made": record.made}, arrays
-
-
-def _range_arrays(place: str, ranges: Mapping[str, RateRange]) -> Arrays:
-    return {f"{place}.{rate}.{name}": end for rate, each in ranges.items() for name, end in vars(each).items()}
-
-
-def _stored_ranges(arrays: Arrays) -> dict[str, RateRange]:
-    rates = dict.fromkeys(name.rpartition(".")[0] for name in arrays)
-    return {rate: RateRange(**_outside(rate, arrays)) for rate in rates}
-
-
-def _stored_rates(kind: type[PerGroup]) -> list[str]:
-    return [each.name for each in fields(kind) if each.name != "levels"]
-
-
-def stored_evaluation(content: Mapping[str, Any], arrays: Arrays) -> Evaluation:
-    groups, sizes, ranges = {}, {}, {"": _stored_ranges(_outside("ranges", arrays))}
-    for i, each in enumerate(content["groups"]):
-        if each["kind"] not in RATES:
-            raise InputError(f"figures are of the kind {each['kind']!r}, which this version does not know; upgrade.")
-        kind, known = RATES[each["kind"]], _outside(f"groups.{i}", arrays)
-        names = [name for name in _stored_rates(kind) if name != "labelled" or name in known]
-        values: dict[str, Any] = {name: known[name] for name in names}
-        ranges[each["name"]] = _stored_ranges(_outside("ranges", known))
-        groups[each["name"]] = kind(levels=tuple(each["levels"]), **values)
-        if each["sizes"]:
-            sizes[each["name"]] = {rate: known[f"sizes.{rate}"] for rate in each["sizes"]}
-    operating = content["operating"]
-    if operating is not None:
-        cut = {name: arrays[name] for name in ("cutoffs", "probability")}
-        operating = OperatingPoint(**{**operating, **cut, "rule": Operating(**operating["rule"])})
-    return Evaluation(
-        **{name: content[name] for name in PLAIN},
-        columns=dict(zip(content["columns"], arrays["columns"], strict=True)),
-        signed={name: arrays[f"signed.{i}"] for i, name in enumerate(content["signed"])},
-        groups=groups,
-        sizes=sizes,
-        ranges={name: each for name, each in ranges.items() if each},
-        proxies=tuple(content["proxies"]),
-        operating=operating,
-        labels=arrays.get("labels"),
-        alike=arrays.get("alike"),
-        made=content.get("made", ""),
-    )
 
 
 def _facts_content(facts: Facts) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from scipy import sparse as sp
 from ..exceptions import ChangedError, FairfrontWarning, GroupWarning, InputError, progress_bar, spelled
 from ..frontier import Frontier
 from ..frontier.judgement import encode_labels, is_test
-from ..frontier.store import evaluation_content, stored_evaluation
+from ..frontier.stored_evaluations import evaluation_content, stored_evaluation
 from ..measures import Evaluation
 from ..measures.disclosure import POOLED
 from ..measures.published import published

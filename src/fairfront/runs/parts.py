@@ -27,12 +27,12 @@ from ..measures.claims import worst_pair
 from ..measures.cutoffs import Operating, Side
 from ..measures.disclosure import LIMIT, NOTABLE
 from ..measures.evaluation import decide
-from ..measures.figures import MORE, RATIO_OF, Column
+from ..measures.figures import MORE, RATIO_OF, SCORE_GAPS, Column
 from ..measures.intervals import ratio_interval, share_interval, span_of, worst_gap_lower, worst_gap_upper
 from ..measures.judged import read_judged
 from ..measures.lines import ALL, COMPARED, EVERYONE, REFERENCE
 from ..measures.moves import OVERALL
-from ..measures.notion_figures import figures_of, more_of
+from ..measures.notion_figures import all_of, more_of
 from ..measures.paired import Change, PairedRows, effective_rows, mean_change, rounded
 from ..measures.ranges import Range
 from ..measures.ranks import ranking
@@ -51,7 +51,7 @@ RATES = ("selection", "tpr", "fpr", "error", *MORE, "prediction", "residual", "m
 CALIBRATION = ("mean_score", "in_the_large", "slope", "brier")
 GAPS = (
     *("tpr_gap", "fpr_gap", "selection_gap", "error_gap", "precision_gap", "selection_ratio", "odds_gap", "recall_gap"),
-    *("tpr_ratio", *(f"{name}_gap" for name in MORE), "prediction_gap", "residual_gap", "mse_gap"),
+    *("tpr_ratio", *(f"{name}_gap" for name in (*MORE, *SCORE_GAPS, "prediction", "residual", "mse"))),
 )
 
 
@@ -152,7 +152,7 @@ def _audits(front: Frontier, rows: Part, settings: Settings, scores: Array, resp
         known: dict[str, Any] = {"favourable": task.favourable_label, "operating": operating}
         kind: Any = "regression" if task.kind == "regression" else "classification"
         models.append(read_judged(rows.y, given, task=kind, sample_weight=rows.weight, **known))
-    known = {"left_out": dict(front.facts.left_out), "more": figures_of(front.facts.notions, task)}
+    known = {"left_out": dict(front.facts.left_out), "more": all_of(front.facts.notions, task)}
     return audits(models, rows.groups, options, n_resamples=RESAMPLES, random_state=settings.seed, **known)
 
 
