@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fairfront.objectives import NOTIONS
 from tests.support.extras import need
 from tests.support.places import ROOT
 
@@ -54,3 +55,12 @@ def test_readme_starts_with_the_two_commands() -> None:
 def test_links_between_pages_hold(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
         assert (page.parent / target).exists(), target
+
+
+def test_every_notion_is_on_the_page_that_compares_them() -> None:
+    questions, table, _, names = re.split(r"^## ", (ROOT / "docs" / "notions.md").read_text(), flags=re.MULTILINE)[1:]
+    for name in NOTIONS:
+        assert f"`{name}`" in questions, name
+        assert f"`{name}`" in table, name
+        named = f"`{name}`" in names or name in ("score_covariance", "standardised_mean_difference")
+        assert named or name.endswith("_class_balance"), name
