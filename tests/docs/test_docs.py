@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from fairfront.objectives import NOTIONS
 from tests.docs.pages import EXTRAS, PAGES
 from tests.support.extras import need
 from tests.support.places import ROOT
@@ -68,3 +69,12 @@ def test_links_between_pages_hold(page: Path) -> None:
         place = page.parent / target if target else page
         assert place.exists(), target
         assert not anchor or anchor in anchors(place), f"{target} has no heading {anchor}"
+
+
+def test_every_notion_is_on_the_page_that_compares_them() -> None:
+    questions, table, _, names = re.split(r"^## ", (ROOT / "docs" / "notions.md").read_text(), flags=re.MULTILINE)[1:]
+    for name in NOTIONS:
+        assert f"`{name}`" in questions, name
+        assert f"`{name}`" in table, name
+        named = f"`{name}`" in names or name in ("score_covariance", "standardised_mean_difference")
+        assert named or name.endswith("_class_balance"), name

@@ -159,6 +159,23 @@ def test_an_audit_gives_the_figures_of_the_notions_that_it_is_asked_for() -> Non
     assert json.dumps(found.to_dict())
 
 
+def test_an_audit_gives_gaps_of_scores_that_it_is_asked_for() -> None:
+    p = 1.0 / (1.0 + np.exp(-X[:, 0]))
+    notions = ("positive_class_balance", "negative_class_balance", "standardised_mean_difference", "cross_auc_parity")
+    for scores, side in ((p, "above"), (1.0 - p, "below")):
+        found = ff.audit(Y, scores, sensitive_features=A, notion=notions, favourable=1, favourable_side=side)
+        for audit in (found, found.published()):
+            (worst,) = audit.worst.values()
+            spread = [p[(g == A) & (Y == 1)].mean() for g in "abc"]
+            np.testing.assert_allclose(worst["positive_score_gap"].value, max(spread) - min(spread), atol=6e-4)
+            smd = [p[g == A].mean() / p.std() for g in "abc"]
+            np.testing.assert_allclose(worst["smd_gap"].value, max(smd) - min(smd), atol=6e-4)
+            assert worst["xauc_gap"].lower <= worst["xauc_gap"].value <= worst["xauc_gap"].upper
+    few = ff.audit(Y[:60], p[:60], sensitive_features=A[:60], notion=notions, groups=ff.Groups(min_size=5))
+    (worst,) = few.published().worst.values()
+    assert np.isnan(worst["xauc_gap"].value)
+
+
 def test_a_run_has_them_on_its_card(tmp_path: Path) -> None:
     lines = ["one,two,answer,group", *(f"{a:.4f},{b:.4f},{y},{g}" for a, b, y, g in zip(*X.T[:2], Y, A, strict=True))]
     file = tmp_path / "rows.csv"

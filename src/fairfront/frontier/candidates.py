@@ -190,8 +190,9 @@ class Options:
         warn_of_proxies(sensitive_features, stacklevel=5)
         return HeldRows.of(X, labels, sensitive_features, self.sample_weight, (self.groups or Groups()).resolve)
 
-    def frontier(self, models: Models, held: HeldRows, record: Evaluation) -> Frontier:
+    def frontier(self, models: Models, held: HeldRows, record: Evaluation, responses: Callable[[], Array]) -> Frontier:
         notions, given = check_names(self.notion, "notion"), self.favourable is not None
+        record = held.with_scores(record, notions, models.task, responses)
         return judged_frontier(models, held, record, notions, favourable_was_given=given)
 
     def rule(self, models: Models) -> Any:
@@ -210,7 +211,8 @@ def from_models(models: Mapping[str, Any], X: Any, y: Any, *, sensitive_features
     task, labels = known.read(y, check_rows(X))
     given = CandidateModels(task, tuple(map(str, models)), tuple(models.values()))
     rule, held = known.rule(given), known.held(X, labels, sensitive_features)
-    return known.frontier(given, held, held.judge_models(given, known.name, rule))
+    record = held.judge_models(given, known.name, rule)
+    return known.frontier(given, held, record, lambda: given.responses(held.X)[1])
 
 
 @spelling({"X": "scores"})  # there are no features
@@ -245,7 +247,7 @@ def from_scores(scores: Any, y: Any, *, sensitive_features: Any, **options: Any)
     else:  # scores are cut as they are, on the side that the favourable label is on
         side: Side = "above" if task.favourable == 1 else "below"
         record = held.judge_at(task, known.name, values, values[:, 0], rule, probability, side)
-    return known.frontier(names, held, record)
+    return known.frontier(names, held, record, lambda: for_favourable(values[:, 0], task, probability))
 
 
 def _given(given: Any, n: int, task: Task, what: str) -> Array:

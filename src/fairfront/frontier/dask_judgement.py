@@ -22,6 +22,7 @@ from ..measures.counts import Sums, ratio, sums_of
 from ..measures.cutoffs import Operating, OperatingPoint, one_number
 from ..measures.decisions import check_scores
 from ..measures.evaluation import judgement_of
+from ..measures.notion_figures import scores_of
 from ..objectives import Array, Attribute, GroupProbabilities
 from ..problems.dask.passes import reduced
 from ..problems.dask.scan import Key, Tally, group_tally, keys_of
@@ -57,6 +58,11 @@ def evaluate_parts(
         raise InputError(
             "y, sensitive_features or sample_weight are Dask collections and X is not, expected X as one too; make it "
             "one with dask.array.from_array, or compute() the others."
+        )
+    if about := scores_of(facts.notions, task):
+        raise InputError(
+            f"notion {' and '.join(facts.notions)} is judged by {' and '.join(about)} of rows in memory, found Dask "
+            "collections; evaluate a sample of the rows, X.compute()."
         )
     book = GroupBook.of(facts, rows[2])
     part, known = Part(models, book, _edges(models, X) if task.kind == "binary" else None), models.probable

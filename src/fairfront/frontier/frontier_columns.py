@@ -67,7 +67,10 @@ class FrontierColumns(FrontierFigures):
                 )
             record = evaluate_parts(self.models, self.facts, rows, name, asked)
         else:
-            record = held_rows(self, *rows, person).judge_models(self.models, name, asked)
+            held = held_rows(self, *rows, person)
+            record = held.judge_models(self.models, name, asked)
+            known = (self.facts.notions, self.facts.task, lambda: self.models.responses(held.X)[1])
+            record = held.with_scores(record, *known)
         return replace(self, evaluations={**self.evaluations, name: with_notions(record, self.facts)})
 
     def pool(self, *names: str, name: str = "pooled") -> Self:

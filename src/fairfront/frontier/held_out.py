@@ -225,6 +225,8 @@ def _judged(
         probable = front.models.probable
         record = rows.judge_at(task, HELD_OUT, scores, responses_of(scores[:, 0], task, probable), rule, probable)
     record = with_notions(replace(record, made=made), front.facts)
+    known = (front.facts.notions, task, lambda: responses_of(scores[:, 0], task, front.models.probable))
+    record = rows.with_scores(record, *known)
     return replace(front, evaluations={**front.evaluations, HELD_OUT: record})
 
 

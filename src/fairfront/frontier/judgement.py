@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from ..exceptions import GroupWarning, InputError
 from ..measures import Evaluation, auc, evaluate_scores
 from ..measures.cutoffs import NONE_GIVEN, Operating, OperatingPoint, Side
 from ..measures.disclosure import LIMIT
-from ..measures.notion_figures import figures_of, with_figures
+from ..measures.notion_figures import figures_of, scores_of, with_figures, with_scores
 from ..measures.published import published
 from ..objectives import Array, Attribute, Groups, Task, is_likelihood, take_groups, warn_of_proxies
 from ..problems.fit_rows import person_codes
@@ -145,6 +145,14 @@ class HeldRows:
         if asked is None:
             return self.judge(models.task, name, *models.judged(self.X, self.attributes))
         return self.judge_at(models.task, name, *models.responses(self.X), asked, models.probable)
+
+    def with_scores(
+        self, record: Evaluation, notions: Sequence[str], task: Task, responses: Callable[[], Array]
+    ) -> Evaluation:
+        """Add the gaps of scores that notions are about, of responses (N, n)."""
+        names = scores_of(notions, task)
+        known = (self.labels == task.favourable, self.attributes, self.weight)
+        return with_scores(record, names, responses(), *known) if names else record
 
 
 def with_notions(record: Evaluation, facts: Facts) -> Evaluation:

@@ -14,6 +14,7 @@ from ..exceptions import InputError, spelled
 from ..measures.claims import trivial, worst_pair
 from ..measures.figures import MORE, Column, larger_is_better
 from ..measures.intervals import worst_gap_floor
+from ..measures.notion_figures import SCORES
 from ..measures.promises import expected, has_ends, together
 from ..objectives import Array
 from ..solvers import Status
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from .frontier import Frontier
     from .frontier_figures import FrontierFigures
 
-GAPS = tuple(f"{rate}_gap" for rate in ("tpr", "fpr", "selection", "error", "recall", "precision", *MORE))
+GAPS = tuple(f"{rate}_gap" for rate in ("tpr", "fpr", "selection", "error", "recall", "precision", *MORE, *SCORES))
 """Gaps of shares, which have intervals."""
 Places = NDArray[np.intp]
 NEITHER = frozenset({"approval_rate"})

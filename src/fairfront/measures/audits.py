@@ -26,7 +26,7 @@ from .audit_record import Audit, audited
 from .cutoffs import Operating, Side
 from .judged import read_judged
 from .lines import lines_of
-from .notion_figures import figures_of
+from .notion_figures import all_of
 from .sentences import backward_sentences
 from .table_columns import Settings
 
@@ -131,7 +131,7 @@ def audit(
             n = len(rows)
         lines = lines_of(sensitive, n, groups or Groups())
         levels = {} if control is None else levels_of(control, n)
-    settings = replace(settings, more=figures_of(about, judged.task))
+    settings = replace(settings, more=all_of(about, judged.task))
     found = audited(judged, [(each, None) for each in lines], settings, levels, idle)
     return _with_warning(found, backward_sentences(judged, next(iter(found.published().tables.values()))))
 

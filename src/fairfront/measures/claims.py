@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..objectives import Task
+from ..objectives import Array, Task
 from ..validation import check_text, refuse
 from .cutoffs import check_costs
 from .evaluation import Evaluation
@@ -23,6 +23,7 @@ from .figures import MORE, RATIO_OF, RATIOS, Column, larger_is_better
 from .group_table import GroupTable
 from .intervals import bonferroni, worst_gap_place
 from .rates import GroupRates
+from .score_gaps import ordered_pair
 from .spans import with_ends
 from .worst_contrasts import Worst
 
@@ -68,6 +69,8 @@ def worst_pair(record: Evaluation, column: str, model: int, task: Task) -> Pair 
         name = max(parts, key=lambda each: np.nan_to_num(sign * record.columns[each][model], nan=-np.inf))
     found = Column.of(name)
     attribute = found.attribute or next(iter(record.groups))
+    if (pairs := record.scored.get(attribute, {}).get(found.figure)) is not None:
+        return _of_scores(record, attribute, pairs.gap[model])
     rates, rate = record.groups[attribute], RATIO_OF.get(found.figure, found.figure)
     if rate not in (*rates.names, "precision", *MORE):
         raise refuse("name", column, "a gap or a ratio between groups, such as 'tpr_gap'")
@@ -111,6 +114,17 @@ def bound_pair(record: Evaluation, column: str, model: int, confidence: float = 
     place = int(record.figure(name, sure, worst_gap_place)[model])
     one, other = (int(each[place]) for each in np.triu_indices(len(rates.levels), 1))
     return rates.levels[one], rates.levels[other], attribute
+
+
+def _of_scores(record: Evaluation, attribute: str, gap: Array) -> Pair | None:
+    """Return the pair with the largest gap of scores, (pairs,)."""
+    rates = record.groups[attribute]
+    if np.isnan(gap).any():
+        return None
+    low, high = ordered_pair(gap, len(rates.levels))
+    few, more, *_ = np.sort(rates.n).tolist()
+    names, people = (rates.levels[low], rates.levels[high]), (float(rates.n[low]), float(rates.n[high]))
+    return Pair(attribute, names, people, (few, more), float(np.abs(gap).max()), "")
 
 
 def decides_alike(record: Evaluation) -> NDArray[np.bool_]:

@@ -31,6 +31,7 @@ from .intervals import (
 )
 from .moments import Spread, design_effects
 from .rates import GroupRates, Margins, PerGroup, effective_sizes, rates_of
+from .score_gaps import ENDS, PairGaps
 from .spans import Range, RateRange
 
 End = Callable[[GroupRates, str, float, Sizes | None, RateRange | None], Array]
@@ -68,6 +69,8 @@ class Evaluation(Record):
         Exact counts behind the figures; they stay in memory and are never written.
     task : Task or None
         What was predicted, known together with ``sums``.
+    scored : dict of attribute name to gaps of scores per figure
+        Where a notion is about scores: ``auc_gap``, ``xauc_gap``, ``mean_score_gap`` and others.
     operating : OperatingPoint or None
         The rule and the cut-offs (N,) that decisions were made at; None at 0.5 (or a score of 0), which nobody gave.
     labels : array of shape (K,) or None
@@ -94,6 +97,7 @@ class Evaluation(Record):
     proxies: tuple[str, ...] = ()
     small: int = 0
     ranges: dict[str, dict[str, RateRange]] = field(default_factory=dict)
+    scored: dict[str, dict[str, PairGaps]] = field(default_factory=dict)
     sums: Sums | None = field(default=None, repr=False)
     task: Task | None = field(default=None, repr=False)
     operating: OperatingPoint | None = None
@@ -144,6 +148,7 @@ class Evaluation(Record):
             ranges={
                 name: {rate: each.take(places) for rate, each in ranges.items()} for name, ranges in self.ranges.items()
             },
+            scored={name: {key: each.take(places) for key, each in some.items()} for name, some in self.scored.items()},
             operating=None if self.operating is None else self.operating.take(places),
             alike=None if self.alike is None else self.alike[places],
             errors={
@@ -176,6 +181,8 @@ class Evaluation(Record):
             return share_interval(self.span("", name), confidence)[1]
         attribute = column.attribute or next(iter(self.groups))
         rates, sizes = self.groups.get(attribute), self.sizes.get(attribute)
+        if column.gap and (pairs := self.scored.get(attribute, {}).get(column.figure)) is not None:
+            return ENDS[end](pairs, confidence)
         if isinstance(rates, GroupRates) and (of := RATIO_OF.get(column.figure)):
             return selection_ratio_lower(rates, confidence, sizes, self._range_of(attribute, of), of)
         if isinstance(rates, GroupRates) and column.gap:

@@ -94,6 +94,10 @@ COMPARES = {
     "favourable_errors": "compares, among wrong decisions, the share that is favourable: FP / (FP + FN)",
     "f_score": "compares the harmonic mean of precision and TPR",
     "balanced_accuracy": "compares the mean of the shares decided rightly of either label",
+    "positive_score": "compares mean scores for {good} among people labelled so",
+    "negative_score": "compares mean scores for {good} among people not labelled so",
+    "smd": "compares mean scores, in units of the standard deviation of all scores",
+    "xauc": "compares how often {good} in one group scores above another label in the other group, both ways round",
     "selection_ratio": "divides the lowest share of favourable decisions of any group by the highest",
 }
 
@@ -148,6 +152,18 @@ SCORED = _catalogue(
 )
 """Figures of scores: intervals by the bootstrap, Wald's for the slope."""
 
+SCORE_GAPS = _catalogue(
+    Figure(
+        "positive_score", "unit of the score", "no positives", 0, "mean score of positives", "positive class balance"
+    ),
+    Figure(
+        "negative_score", "unit of the score", "no negatives", 0, "mean score of negatives", "negative class balance"
+    ),
+    Figure("smd", "standard deviations of scores", "all scores are equal", 0, "SMD", "standardised mean difference"),
+    Figure("xauc", "probability", UNRANKED, 0, "xAUC", "AUC across groups"),
+)
+"""Figures of scores that are given where a notion is about them, as are those of scores above: normal intervals."""
+
 VALUES = _catalogue(
     Figure("prediction", VALUE, "no rows", 0, "mean prediction", "demographic parity"),
     Figure("residual", VALUE, "no rows", 0, "mean residual", "balance of residuals"),
@@ -173,7 +189,7 @@ FIGURES_SHOWN = (
 )
 """The figures that notebooks show, in this order."""
 
-FIGURES = {**SHARES, **MORE, **SCORED, **VALUES, **RATIOS, "recall": SHARES["tpr"]}
+FIGURES = {**SHARES, **MORE, **SCORED, **SCORE_GAPS, **VALUES, **RATIOS, "recall": SHARES["tpr"]}
 
 OF_CLASS = {
     "recall": "no rows of class {label}",

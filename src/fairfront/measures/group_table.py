@@ -34,6 +34,7 @@ from .disclosure import (
 from .figures import Column
 from .judged import Judged
 from .lines import COMPARED, Lines, published_lines
+from .notion_figures import worst_scores
 from .published import count_ranges, rate_ranges
 from .rates import Share, shares_of
 from .scores import OF_BOTH_LABELS, Scores, drawn_scores, score_columns
@@ -119,7 +120,8 @@ def tabulate(judged: Judged, lines: Lines, settings: Settings, counts: Counts | 
     if counts is None:
         counts = lines.counts(judged.decided[None], judged.truth, len(judged.task.classes), judged.weight).take(0)
     scores = {k: drawn_scores(each, lines, settings) for k, each in judged.scored.items()}
-    return _table_of(lines, Counted(counts, scores, nobody, nobody), judged.task, settings)
+    found = _table_of(lines, Counted(counts, scores, nobody, nobody), judged.task, settings)
+    return replace(found, worst=(*found.worst, *worst_scores(judged, lines, settings)))
 
 
 def _table_of(lines: Lines, behind: Counted, task: Task, settings: Settings) -> GroupTable:
@@ -235,7 +237,8 @@ def published_table(judged: Judged, exact: GroupTable, settings: Settings) -> Gr
     known = exact if lines is exact.lines else tabulate(judged, lines, settings)
     counts = known.behind.counts.changed(lambda cells: cells[None])
     shown = publish_counts(counts, judged.task.favourable)
-    return _published_counts(known, judged.task, settings, None if shown is counts else shown.take(0), whole=True)
+    found = _published_counts(known, judged.task, settings, None if shown is counts else shown.take(0), whole=True)
+    return replace(found, worst=(*found.worst, *worst_scores(judged, lines, settings, LIMIT)))
 
 
 def published_strata(

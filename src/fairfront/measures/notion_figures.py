@@ -1,4 +1,4 @@
-"""Figures of decisions that an evaluation has where a notion is about them, added to those that every one has."""
+"""Figures of decisions and of scores that an evaluation has where a notion is about them, beside those of every one."""
 
 from __future__ import annotations
 
@@ -6,14 +6,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..objectives import Task, rates_of
+import numpy as np
+from numpy.typing import NDArray
+
+from ..objectives import Array, Attribute, Task, rates_of
 from .contrasts import gaps, selection_ratio, worst_gap
+from .disclosure import LIMIT
 from .evaluation import Evaluation
-from .figures import MORE, RATIO_OF, Column
+from .figures import MORE, RATIO_OF, SCORE_GAPS, Column
+from .judged import Judged
+from .lines import COMPARED, REFERENCE, TOO_FEW, Lines
 from .rates import GroupRates, Margins, derived_share
+from .score_gaps import PairGaps, ordered_pair, score_gaps
 from .spans import RateRange
+from .table_columns import Settings
+from .worst_contrasts import Worst
 
 ADDED = ("precision", *MORE, "tpr_ratio")
+SCORES = ("auc", "in_the_large", "mean_score", *SCORE_GAPS)
+DIGITS = 3  # of gaps of scores that are published
 
 
 def figures_of(notions: Sequence[str], task: Task) -> tuple[str, ...]:
@@ -55,3 +66,87 @@ def with_figures(
                 span = RateRange(value, value, derived_share(name, *margins).size)
             known.setdefault(attribute, {})[name] = span
     return replace(record, columns=columns, signed=signed, ranges=known)
+
+
+def scores_of(notions: Sequence[str], task: Task) -> tuple[str, ...]:
+    """Return the figures of scores that notions are about."""
+    return tuple(each for each in SCORES if each in rates_of(notions, task)) if task.kind == "binary" else ()
+
+
+def all_of(notions: Sequence[str], task: Task) -> tuple[str, ...]:
+    return (*figures_of(notions, task), *scores_of(notions, task))
+
+
+def with_scores(
+    record: Evaluation,
+    names: Sequence[str],
+    responses: Array,
+    good: NDArray[np.bool_],
+    attributes: Sequence[Attribute],
+    weight: Array | None,
+) -> Evaluation:
+    """Return an evaluation with gaps of scores: responses (N, n) that speak for the label of ``good`` rows (n,)."""
+    if not names:
+        return record
+    found = {}
+    for attribute in attributes:
+        member = attribute.membership() if weight is None else attribute.membership() * weight[:, None]
+        found[attribute.name] = {name: score_gaps(name, responses, good, member) for name in names}
+    return _with_gaps(record, found)
+
+
+def _with_gaps(record: Evaluation, found: dict[str, dict[str, PairGaps]]) -> Evaluation:
+    columns, signed, several = dict(record.columns), dict(record.signed), len(record.groups) > 1
+    for attribute, gaps_of in found.items():
+        last = np.triu_indices(len(record.groups[attribute].levels), 1)[1] == len(record.groups[attribute].levels) - 1
+        for name, pairs in gaps_of.items():
+            column = f"{attribute}.{name}_gap" if several else f"{name}_gap"
+            columns[column], signed[column] = pairs.worst, pairs.gap[:, last]
+    return replace(record, columns=columns, signed=signed, scored=found)
+
+
+def published_scores(record: Evaluation, shown: Evaluation) -> Evaluation:
+    """Return the published evaluation with the gaps of scores of an exact one, to a few digits.
+
+    They are not given where a group has fewer than `LIMIT` people of a label, or is pooled with others.
+    """
+    found, hidden = {}, dict(shown.columns)
+    for place, (attribute, gaps_of) in enumerate(record.scored.items()):
+        assert record.sums is not None
+        counts: Any = record.sums.groups[place]
+        labels = counts.rows[:1, :-1].sum(axis=(0, 3))
+        if labels.min() >= LIMIT and shown.groups[attribute].levels == record.groups[attribute].levels:
+            found[attribute] = {name: each.rounded(DIGITS) for name, each in gaps_of.items()}
+            continue
+        prefix = f"{attribute}." if len(record.groups) > 1 else ""
+        hidden |= {f"{prefix}{name}_gap": np.full(record.n_models, np.nan) for name in gaps_of}
+    return _with_gaps(replace(shown, columns=hidden), found) if record.scored else shown
+
+
+def worst_scores(judged: Judged, lines: Lines, settings: Settings, fewest: int = 0) -> tuple[Worst, ...]:
+    """Return the worst gaps of scores that an audit was asked for; of ``fewest`` people of each label at least."""
+    names = [name for name in SCORE_GAPS if name in settings.more]
+    if not names or judged.scores is None or judged.scores.ndim != 1:
+        return ()
+    good = judged.truth == judged.task.favourable
+    groups = [i for i, kind in enumerate(lines.status) if kind in (REFERENCE, COMPARED, TOO_FEW)]
+    kept = [i for i in groups if lines.status[i] != TOO_FEW]
+    member = lines.codes[:, kept] if lines.is_proxy else (lines.codes[:, None] == kept).astype(np.float64)
+    people = np.stack([member[good].sum(axis=0), member[~good].sum(axis=0)])
+    weighted = member if judged.weight is None else member * judged.weight[:, None]
+    spoken = -judged.scores if judged.side == "below" else judged.scores
+    left_out = tuple(lines.names[i] for i in groups if i not in kept)
+    found = []
+    for name in names:
+        figure = SCORE_GAPS[name]
+        worst = Worst(f"{name}_gap", figure.notion, figure.unit, not_compared=left_out, groups=len(groups))
+        if len(kept) > 1 and people.min() >= max(fewest, 1):
+            pairs = score_gaps(name, spoken[None], good, weighted)
+            pairs = pairs.rounded(DIGITS) if fewest else pairs
+            low, high = ordered_pair(pairs.gap[0], len(kept))
+            ends = (float(each(settings.confidence)[0]) for each in (pairs.lower, pairs.upper, pairs.floor))
+            known: dict[str, Any] = dict(zip(("lower", "upper", "floor"), ends, strict=True))
+            between = (lines.names[kept[low]], lines.names[kept[high]])
+            worst = replace(worst, value=float(pairs.worst[0]), between=between, **known)
+        found.append(worst)
+    return tuple(found)

@@ -28,7 +28,7 @@ from .disclosure import (
 )
 from .evaluation import Evaluation, evaluation_of
 from .figures import RATIO_OF
-from .notion_figures import more_of, with_figures
+from .notion_figures import more_of, published_scores, with_figures
 from .promises import critical_table
 from .ranges import TableRange, table_range
 from .rates import GroupMeans, Margins, PerGroup, derived_share, effective_sizes, means_of
@@ -73,8 +73,8 @@ def published(record: Evaluation, task: Task) -> Evaluation:
     if area is not None and isinstance(everyone, Counts) and everyone.rows[:1].sum(axis=(0, 1, 3)).min() < LIMIT:
         area = np.full_like(area, np.nan)  # it rests on a few people of one label
     found = evaluation_of(record.name, task, _overall(record.sums, task), groups, area)
-    found = with_figures(found, more, task.favourable, ranges)
-    figures = {name: getattr(found, name) for name in ("columns", "signed", "groups", "labels", "alike")}
+    found = published_scores(record, with_figures(found, more, task.favourable, ranges))
+    figures = {name: getattr(found, name) for name in ("columns", "signed", "groups", "labels", "alike", "scored")}
     known = {name: sizes[name] for name in record.sizes}
     ranges = {name: dict(sorted(each.items())) for name, each in ranges.items()}
     figures |= {"design": design, "errors": errors, "critical": critical_table(record)}

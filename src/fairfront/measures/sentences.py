@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import spelled
-from .figures import MORE, RATIOS, SCORED, SHARES, VALUES, Column, not_defined, rate_words
+from .figures import MORE, RATIOS, SCORE_GAPS, SCORED, SHARES, VALUES, Column, not_defined, rate_words
 from .spans import with_ends
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def notion_sentences(judged: Judged, more: Sequence[str] = ()) -> tuple[str, ...
     good = repr(judged.task.favourable_label)
     calibrates = judged.scores is not None and judged.scores.ndim == 1 and judged.probability
     figures = VALUES if judged.task.kind == "regression" else SHARES | (SCORED if calibrates else {})
-    figures = figures | {name: MORE[name] for name in more if name in MORE}
+    figures = figures | {name: (MORE | SCORE_GAPS)[name] for name in more if name in (*MORE, *SCORE_GAPS)}
     compared = [f"{_capital(f.notion)} {f.compares.format(good=good)}." for f in figures.values() if f.notion]
     if judged.task.kind == "regression":
         return (f"{_capital(judged.rule)}.", *compared)

@@ -25,11 +25,11 @@ from ..measures.audit_record import Audit, audits
 from ..measures.cutoffs import Operating, Side
 from ..measures.decisions import decide
 from ..measures.disclosure import LIMIT
-from ..measures.figures import MORE, VALUES
+from ..measures.figures import MORE, SCORE_GAPS, VALUES
 from ..measures.intervals import share_interval
 from ..measures.judged import read_judged
 from ..measures.moves import OVERALL
-from ..measures.notion_figures import figures_of
+from ..measures.notion_figures import all_of
 from ..measures.paired import Change, PairedRows, effective_rows, mean_change, rounded
 from ..measures.ranks import ranking
 from ..measures.spans import notable
@@ -48,7 +48,7 @@ COUNTS = {"rows_could_be": "n", "labelled_could_be": "positives"}
 CALIBRATION = ("mean_score", "in_the_large", "slope", "brier")
 GAPS = (
     *("tpr_gap", "fpr_gap", "odds_gap", "selection_gap", "error_gap", "precision_gap", "recall_gap", "selection_ratio"),
-    *("tpr_ratio", *(f"{name}_gap" for name in MORE), "prediction_gap", "residual_gap", "mse_gap"),
+    *("tpr_ratio", *(f"{name}_gap" for name in (*MORE, *SCORE_GAPS, "prediction", "residual", "mse"))),
 )
 """Worst contrasts of a card, in this order on every part."""
 
@@ -152,7 +152,7 @@ def _audits(front: Frontier, rows: Part, settings: Settings, scores: Array, resp
         known: dict[str, Any] = {"favourable": task.favourable_label, "operating": operating}
         kind: Any = "regression" if task.kind == "regression" else "classification"
         models.append(read_judged(rows.y, given, task=kind, sample_weight=rows.weight, **known))
-    known = {"left_out": dict(front.facts.left_out), "more": figures_of(front.facts.notions, task)}
+    known = {"left_out": dict(front.facts.left_out), "more": all_of(front.facts.notions, task)}
     return audits(models, rows.groups, options, n_resamples=RESAMPLES, random_state=settings.seed, **known)
 
 
