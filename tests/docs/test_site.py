@@ -103,7 +103,7 @@ def test_every_setting_is_in_the_reference() -> None:
 def test_every_status_is_in_the_reference(status: Status) -> None:
     (line,) = [line for line in REFERENCE["statuses"].splitlines() if line.startswith(f"| `{status.name}` |")]
     told = line.split("|")[2].strip()
-    assert str(status).startswith(told), "the text of the page is how the status begins"
+    assert told in str(status)
 
 
 def sentences() -> str:
