@@ -71,6 +71,7 @@ hostile: $(VENV)/test.stamp
 
 docs: $(VENV)/docs.stamp
 	$(ONE_THREAD) $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python docs/_site/browser.py
 	@echo "docs/_build/html/index.html"
 
 bench: $(VENV)/bench.stamp

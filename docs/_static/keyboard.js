@@ -1,4 +1,4 @@
-/* What scrolls can be reached with the keyboard, landmarks have names, and pictures that are links say where they lead. */
+/* What scrolls can be reached with the keyboard, landmarks and pages have names, pictures that are links say where they lead. */
 document.addEventListener("DOMContentLoaded", () => {
   for (const each of document.querySelectorAll("div.highlight pre, .table-wrapper, .sidebar-scroll, .toc-scroll")) {
     if (each.scrollWidth > each.clientWidth || each.scrollHeight > each.clientHeight) each.tabIndex = 0;
@@ -8,5 +8,10 @@ document.addEventListener("DOMContentLoaded", () => {
   }
   for (const link of document.querySelectorAll(".sphx-glr-thumbcontainer a")) {
     link.setAttribute("aria-label", link.textContent.trim());
+  }
+  if (!document.querySelector("h1")) {
+    const title = document.createElement("h1");
+    title.textContent = document.title.split(" - ")[0];
+    document.querySelector("article, [role=main]")?.prepend(title);
   }
 });
