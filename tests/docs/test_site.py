@@ -194,7 +194,7 @@ def test_the_gallery_is_large_enough_and_its_examples_are_short() -> None:
 def test_sessions_run(page: Path, tmp_path: Path) -> None:
     program = own("program")
     for code, block in re.findall(
-        r"^ *```\{session\}\n((?: *:.*\n)*)(.*?)```", page.read_text(), re.DOTALL | re.MULTILINE
+        r"^ *```\{session\}\n((?: *:[^\n]*\n)*)(.*?)```", page.read_text(), re.DOTALL | re.MULTILINE
     ):
         wanted = int(found[1]) if (found := re.search(r":code: (\d+)", code)) else 0
         for words in program.commands_of([line.strip() for line in block.splitlines()]):
