@@ -3,6 +3,7 @@
 # make test-quick   leaves out the tests marked slow, for the working loop
 # make test-lowest  passes all tests on the oldest versions that pyproject.toml allows, in .venv-lowest
 # make test-bare    passes the tests that need no extra, in .venv-bare
+# make test-wheel   builds sdist and wheel, installs them in .venv-wheel, and passes the quick tests there
 # make coverage     says which branches no test takes
 # make fuzz         draws new examples for the property tests, and tries faults on purpose (HOSTILE=--full: for hours)
 # make docs         builds the site into docs/_build/html, offline, warnings as errors
@@ -24,7 +25,7 @@ BARE := env -u OMP_NUM_THREADS -u OPENBLAS_NUM_THREADS -u MKL_NUM_THREADS -u FAI
 COMPUTES := core/test_threads.py problems/test_linear_problem.py frontier/test_tracing.py \
   $(foreach each,newton newton_edges pdo pb_pdo minimize checkpoints_kills,solvers/test_$(each).py)
 
-.PHONY: demo test lint types unit bare test-quick test-lowest test-bare coverage fuzz properties hostile docs bench paper paper-appendix clean
+.PHONY: demo test lint types unit bare test-quick test-lowest test-bare test-wheel coverage fuzz properties hostile docs bench paper paper-appendix clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/fairfront demo --overwrite
@@ -54,6 +55,9 @@ test-lowest: .venv-lowest/test.stamp
 test-bare: .venv-bare/test.stamp
 	$(ONE_THREAD) .venv-bare/bin/pytest -n $(WORKERS) -q
 
+test-wheel: .venv-wheel/test.stamp
+	$(ONE_THREAD) .venv-wheel/bin/pytest -n $(WORKERS) -q -m 'not slow'
+
 coverage: $(VENV)/test.stamp
 	$(ONE_THREAD) $(BIN)/pytest -n $(WORKERS) -q --cov --cov-report=term --cov-report=html
 
@@ -67,6 +71,7 @@ hostile: $(VENV)/test.stamp
 
 docs: $(VENV)/docs.stamp
 	$(ONE_THREAD) $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python docs/_site/browser.py
 	@echo "docs/_build/html/index.html"
 
 bench: $(VENV)/bench.stamp
@@ -107,6 +112,16 @@ $(VENV)/docs.stamp: $(VENV)/python.stamp pyproject.toml constraints.txt
 	.venv-bare/bin/python $(INSTALL) constraints.txt --editable . hypothesis pytest pytest-xdist
 	touch $@
 
+# The wheel is made from the sdist, so that what is missing in either is noticed.
+.venv-wheel/test.stamp: $(VENV)/python.stamp pyproject.toml constraints.txt $(shell find src -type f -not -name '*.pyc')
+	rm -rf dist .venv-wheel
+	$(PYTHON) -m venv .venv-wheel
+	.venv-wheel/bin/python $(INSTALL) constraints.txt hatchling hypothesis pytest pytest-xdist
+	.venv-wheel/bin/python -m hatchling build -t sdist -d dist
+	.venv-wheel/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation -w dist dist/*.tar.gz
+	.venv-wheel/bin/python $(INSTALL) constraints.txt dist/*.whl
+	touch $@
+
 $(VENV)/browser.stamp: $(VENV)/python.stamp
 	@command -v chromium >/dev/null || \
 	  { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || \
@@ -118,4 +133,4 @@ $(VENV)/bench.stamp: $(VENV)/test.stamp
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-lowest .venv-bare htmlcov demo-output docs/_build docs/_pictures docs/gallery docs/reference/_made docs/reference/api
+	rm -rf $(VENV) .venv-lowest .venv-bare .venv-wheel htmlcov demo-output docs/_build docs/_pictures docs/gallery docs/reference/_made docs/reference/api

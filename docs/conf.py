@@ -54,6 +54,7 @@ html_title = f"fairfront {release}"
 templates_path = ["_templates"]
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["keyboard.js"]
 html_show_sourcelink = True
 html_copy_source = True
 html_theme_options = {"navigation_with_keys": True, "top_of_page_buttons": []}

@@ -10,8 +10,9 @@ import matplotlib.pyplot as plt
 import fairfront as ff
 
 data = ff.datasets.load_loans(seed=0)  # synthetic applications, with a known measurement bias against group B
-X, _ = data.matrix("one_hot")  # sensitive columns stay out of the features
-y, group = data.y, data.columns["group"]
+two = data.columns["group"] != "C"  # group C has too few people for a picture
+X = data.matrix("one_hot")[0][two]  # sensitive columns stay out of the features
+y, group = data.y[two], data.columns["group"][two]
 train, validation = slice(0, 4000), slice(4000, None)
 
 # %%

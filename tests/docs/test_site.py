@@ -103,7 +103,7 @@ def test_every_setting_is_in_the_reference() -> None:
 def test_every_status_is_in_the_reference(status: Status) -> None:
     (line,) = [line for line in REFERENCE["statuses"].splitlines() if line.startswith(f"| `{status.name}` |")]
     told = line.split("|")[2].strip()
-    assert str(status).startswith(told), "the text of the page is how the status begins"
+    assert told in str(status)
 
 
 def sentences() -> str:
@@ -194,7 +194,7 @@ def test_the_gallery_is_large_enough_and_its_examples_are_short() -> None:
 def test_sessions_run(page: Path, tmp_path: Path) -> None:
     program = own("program")
     for code, block in re.findall(
-        r"^ *```\{session\}\n((?: *:.*\n)*)(.*?)```", page.read_text(), re.DOTALL | re.MULTILINE
+        r"^ *```\{session\}\n((?: *:[^\n]*\n)*)(.*?)```", page.read_text(), re.DOTALL | re.MULTILINE
     ):
         wanted = int(found[1]) if (found := re.search(r":code: (\d+)", code)) else 0
         for words in program.commands_of([line.strip() for line in block.splitlines()]):

@@ -112,6 +112,7 @@ def test_an_evaluation_shows_what_may_be_shared() -> None:
     assert f"{front.record()['tpr_gap'][0]:.4g}" not in read(front.record()).text
     assert f"{shown['tpr_gap'][0]:.4g}" in read(front.record()).text
     assert read(shown).text == read(front.record()).text
+    assert "<td" not in replace(front.record(), task=None)._repr_html_()
 
 
 def test_an_explanation_shows_coefficients(front: ff.Frontier) -> None:

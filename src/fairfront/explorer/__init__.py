@@ -1,6 +1,8 @@
-"""The explorer: one self-contained page in which a person sees the trade-off and chooses."""
+"""The explorer: one self-contained page in which a person sees the trade-off and chooses; its forms in notebooks."""
 
 from .details import Details, describe_points
-from .page import frontier_fragment, write_explorer
+from .notebook import frontier_fragment
+from .page import write_explorer
+from .widget import frontier_widget
 
-__all__ = ["Details", "describe_points", "frontier_fragment", "write_explorer"]
+__all__ = ["Details", "describe_points", "frontier_fragment", "frontier_widget", "write_explorer"]

@@ -1,6 +1,6 @@
 """The explorer, one file that is complete or not there: template, one style and one script inlined, and its data.
 
-A policy lets nothing else in, and JSON cannot leave its element. A fragment for notebooks stands beside it.
+A policy lets nothing else in, and JSON cannot leave its element.
 """
 
 from __future__ import annotations
@@ -9,31 +9,23 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
-from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from .. import __version__
 from ..exceptions import InputError
 from ..frontier import Frontier
-from ..frontier.judgement import is_test, operating_words
-from ..frontier.selection import plain_place
+from ..frontier.judgement import is_test
 from ..measures.disclosure import check_small
-from ..measures.published import published
-from ..objectives import Array
-from ..records import html_record, html_table
 from ..storage.documents import FORMULA
 from ..storage.folders import write_file
 from ..storage.places import check_new_file
-from ..validation import check_instance, check_mapping, check_text, counted, refuse, shown
+from ..validation import check_instance, check_mapping, check_text, refuse, shown
 from .comparison import base64_of
-from .details import Details, describe_points, detailed, refuse_test
+from .details import Details, describe_points, refuse_test
 from .payload import page_payload
 
 USUAL = "validation"
@@ -44,9 +36,6 @@ SCRIPTS = (
 )
 GENERATOR = b'<meta name="generator" content="fairfront">'
 STYLES = ("explorer.css", "print.css")
-ROWS, WIDTH, HEIGHT, PAD = 12, 360, 200, 46
-AFTER = "front.to_html(path) writes the explorer; front.select(...) gives a model."
-GREY, BLUE, DARK = "#a9b3c1", "#0072b2", "#3c4654"
 UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
@@ -189,68 +178,3 @@ def inline_digest(text: str) -> str:
 def safe_json(record: Any) -> str:
     """Return JSON in ASCII that stays text inside a script element: no <, >, &, nor a line separator."""
     return json.dumps(record, ensure_ascii=True, allow_nan=False, separators=(",", ":")).translate(UNSAFE)
-
-
-def frontier_fragment(front: Frontier, title: str = "Frontier", after: str = AFTER) -> str:
-    """Escaped HTML of a few points, as they may be shared; figures of test rows are not among them."""
-    evaluated = [name for name in front.evaluations if not is_test(name)]
-    on = "validation" if "validation" in evaluated else evaluated[0] if evaluated else None
-    if on is not None and front.record(on).sums is not None:
-        front = replace(front, evaluations={on: published(front.record(on), front.facts.task)})
-    known = front.column_names(on) if on else ()
-    across = next((name for name in known if name.endswith("_gap")), front.facts.gap_column)
-    up = next((name for name in ("error", "mse") if name in known), "loss")
-    rows = f"rates on {on}" if on else "training figures"
-    head = f"{counted(len(front), 'point')}, {' + '.join(front.facts.notions)}; {rows}"
-    sentence = " ".join((*front.sentences, operating_words(front.record(on) if on else None, front.facts)))
-    columns = (up, *(name for name in ("approval_rate", "auc") if name in known), across)
-    values = [front.column(name, on) for name in columns]
-    plain, names = plain_place(front), front.models.names
-    lines = []
-    for place in detailed(front, limit=ROWS):
-        mark = "unconstrained" if place == plain else str(names[place])[:60] if names is not None else ""
-        numbers = [f"{v[place]:.4f}" if np.isfinite(v[place]) else "not defined" for v in values]
-        lines.append((str(front.ids[place]), mark, *numbers))
-    table = html_table(("id", "", *columns), lines)
-    return html_record(
-        title, head, f"<small>{escape(sentence)}</small><br>{_picture(front, on, across, up)}{table}", after
-    )
-
-
-def _picture(front: Frontier, on: str | None, across: str, up: str) -> str:
-    x, y = front.column(across, on), front.column(up, on)
-    known = np.isfinite(x) & np.isfinite(y)
-    if known.sum() < 2:
-        return ""
-    px, py = _scaled(x, known, PAD, WIDTH - 10), _scaled(y, known, HEIGHT - PAD, 10)
-    plain = plain_place(front)
-    shown = [int(i) for i in detailed(front) if known[i]]
-    dots = "".join(f'<circle cx="{px[i]:.1f}" cy="{py[i]:.1f}" r="3" fill="{BLUE}"/>' for i in shown)
-    square = f'<rect x="{px[plain] - 4:.1f}" y="{py[plain] - 4:.1f}" width="8" height="8" fill="{DARK}"/>'
-    frame = f'<path d="M{PAD} 10V{HEIGHT - PAD}H{WIDTH - 10}" fill="none" stroke="{GREY}"/>'
-    words = (
-        f'<text x="{WIDTH / 2}" y="{HEIGHT - 12}" text-anchor="middle" font-size="11">{escape(across)}</text>'
-        f'<text transform="translate(14 {HEIGHT / 2}) rotate(-90)" text-anchor="middle" font-size="11">'
-        f"{escape(up)}</text>"
-    )
-    ends = [f"{end:.3g}" for each in (x, y) for end in (each[known].min(), each[known].max())]
-    places = [
-        (PAD, HEIGHT - 20, "start"),
-        (WIDTH - 10, HEIGHT - 20, "end"),
-        (PAD - 3, HEIGHT - PAD, "end"),
-        (PAD - 3, 18, "end"),
-    ]
-    words += "".join(
-        f'<text x="{left}" y="{top}" text-anchor="{anchor}" font-size="9">{end}</text>'
-        for end, (left, top, anchor) in zip(ends, places, strict=True)
-    )
-    label = escape(f"{up} against {across}")
-    size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
-    head = f'<svg {size} role="img" aria-label="{label}" fill="currentColor">'
-    return f"{head}{frame}{dots}{square if known[plain] else ''}{words}</svg>"
-
-
-def _scaled(values: Array, known: Any, start: float, end: float) -> Array:
-    low, high = float(values[known].min()), float(values[known].max())
-    share = (np.where(known, values, low) - low) / (high - low if high > low else 1.0)
-    return np.asarray(start + (0.04 + 0.92 * share) * (end - start))

@@ -247,6 +247,18 @@ class Frontier(FrontierColumns):
 
         return write_explorer(self, path, **options)
 
+    def widget(self, *, train: Any = None, validation: Any = None) -> Any:
+        """Return the frontier as a widget of notebooks (extra ``notebook``); its ``chosen`` is the id at the slider.
+
+        Parameters
+        ----------
+        train, validation : (X, y, sensitive_features), optional
+            The rows that the frontier was traced and judged on; with both, a button solves further points.
+        """
+        from ..explorer import frontier_widget
+
+        return frontier_widget(self, train=train, validation=validation)
+
     def _repr_html_(self) -> str:
         from ..explorer import frontier_fragment
 
