@@ -9,8 +9,8 @@ import numpy as np
 
 from ..exceptions import FairfrontError, InputError, require
 from ..frontier import Frontier
+from ..frontier.selection import walk
 from ..measures.cutoffs import Operating
-from .details import walk
 from .notebook import Shared
 from .page import asset
 

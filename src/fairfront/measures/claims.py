@@ -21,7 +21,7 @@ from .cutoffs import check_costs
 from .evaluation import Evaluation
 from .figures import MORE, RATIO_OF, RATIOS, Column, larger_is_better
 from .group_table import GroupTable
-from .intervals import bonferroni, worst_gap_place
+from .intervals import worst_gap_place
 from .rates import GroupRates
 from .score_gaps import ordered_pair
 from .spans import with_ends
@@ -101,17 +101,16 @@ def bound_pair(record: Evaluation, column: str, model: int, confidence: float = 
     They need not be those of the gap that is observed: bounds of few people reach farther.
     """
     parts = [name for name in record.parts(column) if Column.of(name).gap]
-    sure = bonferroni(confidence, len(parts))
-    uppers = {name: float(record.figure(name, sure)[model]) for name in parts}
+    uppers = {name: float(record.figure(name, confidence)[model]) for name in parts}
     known = {name: upper for name, upper in uppers.items() if upper == upper}
     if not known:
         return ()
     name = max(known, key=lambda each: known[each])
     attribute = Column.of(name).attribute or next(iter(record.groups))
     rates = record.groups[attribute]
-    if not isinstance(rates, GroupRates):
+    if not isinstance(rates, GroupRates) or Column.of(name).figure in record.scored.get(attribute, {}):
         return ()
-    place = int(record.figure(name, sure, worst_gap_place)[model])
+    place = int(record.figure(name, confidence, worst_gap_place)[model])
     one, other = (int(each[place]) for each in np.triu_indices(len(rates.levels), 1))
     return rates.levels[one], rates.levels[other], attribute
 

@@ -40,14 +40,16 @@ class PairGaps:
         return np.asarray(np.abs(self.gap).max(axis=1))
 
     def _half(self, confidence: float) -> Array:
-        return normal_quantile(bonferroni(confidence, self.gap.shape[1])) * self.error
+        return normal_quantile(confidence) * self.error
 
     def upper(self, confidence: float) -> Array:
-        """Return the upper end of the worst gap, which holds for all pairs together, (N,)."""
+        """Return the upper end of the worst gap, (N,): it fails only if that of the worst pair does."""
         return np.asarray((np.abs(self.gap) + self._half(confidence)).max(axis=1))
 
     def lower(self, confidence: float) -> Array:
-        return np.asarray(np.maximum(np.abs(self.gap) - self._half(confidence), 0.0).max(axis=1))
+        """Return the lower end of the worst gap, (N,): of pairs whose intervals hold together (Bonferroni)."""
+        half = self._half(bonferroni(confidence, self.gap.shape[1]))
+        return np.asarray(np.maximum(np.abs(self.gap) - half, 0.0).max(axis=1))
 
     def floor(self, confidence: float) -> Array:
         """Return the smallest gap that could be demonstrated, (N,): half of the widest interval."""

@@ -36,7 +36,8 @@ class Worst:
     value : float
         The largest absolute gap between two groups, or the lowest rate over the highest.
     lower, upper : float
-        Ends that hold for all pairs of groups at once (Bonferroni).
+        The lower end is that of pairs whose intervals hold at once (Bonferroni); the upper one fails only if that of
+        the worst pair does (intersection-union), so it is not corrected.
     between : tuple of str
         The two groups, that of the lower rate first.
     people : tuple of float
@@ -99,8 +100,8 @@ def worst_shares(shares: dict[str, Share], lines: Lines, confidence: float) -> t
     def worst(name: str, level: float) -> Worst:
         share = shares[name]
 
-        def ends(one: NDArray[np.intp], other: NDArray[np.intp]) -> Interval:
-            low, high = gap_interval(share.span, one, other, bonferroni(level, len(one)))
+        def ends(one: NDArray[np.intp], other: NDArray[np.intp], together: bool) -> Interval:
+            low, high = gap_interval(share.span, one, other, bonferroni(level, len(one)) if together else confidence)
             return low[0], high[0]
 
         return _worst_gap(name, share, ends, lines)
@@ -138,9 +139,8 @@ def worst_give_or_take(table: GroupTable, confidence: float) -> tuple[Worst, ...
 
 
 def worst_means(name: str, value: Array, error: Array, lines: Lines, settings: Settings) -> Worst:
-    z = normal_quantile(settings.of_pair(lines))
-
-    def ends(one: NDArray[np.intp], other: NDArray[np.intp]) -> Interval:
+    def ends(one: NDArray[np.intp], other: NDArray[np.intp], together: bool) -> Interval:
+        z = normal_quantile(settings.of_pair(lines) if together else settings.confidence)
         gap, half = value[one] - value[other], z * np.sqrt(error[one] ** 2 + error[other] ** 2)
         return gap - half, gap + half
 
@@ -171,8 +171,12 @@ def _without_value(name: str, figure: Figure, value: Array, lines: Lines) -> tup
     return found, known
 
 
-def _worst_gap(name: str, share: Share, ends: Callable[[Any, Any], Interval], lines: Lines) -> Worst:
-    """Return the largest absolute gap of pairs; its lower end is 0 unless one pair's interval leaves 0 out."""
+def _worst_gap(name: str, share: Share, ends: Callable[[Any, Any, bool], Interval], lines: Lines) -> Worst:
+    """Return the largest absolute gap of pairs; its lower end is 0 unless one pair's interval leaves 0 out.
+
+    That is looked for among all pairs, whose intervals have to hold together; the upper end fails only if that of the
+    worst pair does, so each pair has its own.
+    """
     value, people, span = share.value, share.people, share.known
     found, known = _without_value(f"{name}_gap", figure_of(name), value, lines)
     if len(known) < 2:
@@ -183,7 +187,7 @@ def _worst_gap(name: str, share: Share, ends: Callable[[Any, Any], Interval], li
         maybe = _with_value(span.low[0], lines)
         could_be = _with(could_be[0], span.at(maybe).gap)
     one, other = (maybe[places] for places in np.triu_indices(len(maybe), 1))
-    low, high = ends(one, other)
+    (low, high), (least, most) = ends(one, other, False), ends(one, other, True)
     reach = np.maximum(np.abs(low), np.abs(high))
     far = int(np.argmax(reach))
     return replace(
@@ -191,7 +195,7 @@ def _worst_gap(name: str, share: Share, ends: Callable[[Any, Any], Interval], li
         value=float(value[j] - value[i]),
         least=could_be[0],
         most=could_be[1],
-        lower=float(np.maximum(np.maximum(low, -high), 0.0).max()),
+        lower=float(np.maximum(np.maximum(least, -most), 0.0).max()),
         upper=float(reach.max()),
         upper_between=(lines.names[one[far]], lines.names[other[far]]),
         between=(lines.names[i], lines.names[j]),

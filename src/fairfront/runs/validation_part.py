@@ -120,10 +120,10 @@ def _contrast(front: Frontier, place: int, attribute: str, figure: str) -> dict[
     bound: tuple[str, ...] = ()
     if isinstance(rates, GroupRates) and column.gap:
         ends = tuple(
-            float(np.max([record.figure(each, sure, end)[place] for each in names]))
-            for end in (worst_gap_lower, worst_gap_upper)
+            float(np.max([record.figure(each, level, end)[place] for each in names]))
+            for end, level in ((worst_gap_lower, sure), (worst_gap_upper, CONFIDENCE))
         )
-        bound = bound_pair(record, max(names, key=lambda each: record.figure(each, sure)[place]), place, sure)[:2]
+        bound = bound_pair(record, max(names, key=lambda each: record.figure(each, CONFIDENCE)[place]), place)[:2]
     elif isinstance(rates, GroupRates):
         span = record.span(attribute, RATIO_OF[column.figure]).take([place])
         ends = tuple(end[0] for end in ratio_interval(span, CONFIDENCE))
