@@ -536,7 +536,7 @@ def test_rows_that_cannot_tell_models_apart_are_said_to_be_such():
     said = indistinct_words(run.frontier, "tpr_gap")
     least = np.nanmin(run.frontier.column("tpr_gap", confidence=0.95))
     assert least >= np.nanmax(run.frontier.column("tpr_gap"))
-    assert said.startswith("These 240 rows of validation cannot tell the models apart by the TPR gap")
+    assert said.startswith("These 240 rows of validation cannot tell the models apart by a bound of the TPR gap")
     model, decision = run.decide(least="tpr_gap")
     assert said in decision.notes
     assert said in model.card
