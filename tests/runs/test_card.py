@@ -22,8 +22,10 @@ from fairfront.cli import app
 from fairfront.cli.summary import print_options, print_rates
 from fairfront.exceptions import InputError
 from fairfront.runs import Run
+from fairfront.runs.card_blocks import estimate
 from fairfront.runs.card_exports import cyclonedx_of, hub_card_of, markdown_of, page_of
-from fairfront.runs.options import plain_id
+from fairfront.runs.options import indistinct_words, plain_id
+from fairfront.runs.parts import estimate_of
 from fairfront.runs.pipeline import with_exact_counts
 from tests.support.extras import optional
 from tests.support.schemas import faults
@@ -90,7 +92,7 @@ def test_the_checker_finds_faults(runs):
     card = dict(chosen(runs["linear"]).facts)
     assert faults({**card, "more": 1}, SCHEMA) == [": has more"]
     assert faults({name: value for name, value in card.items() if name != "data"}, SCHEMA) == [": lacks data"]
-    assert faults({**card, "schema": 2}, SCHEMA) == ["/schema: 2 is not 1"]
+    assert faults({**card, "schema": 1}, SCHEMA) == ["/schema: 1 is not 2"]
 
 
 @pytest.mark.parametrize("kind", ["linear", "costs", "values"])
@@ -160,6 +162,9 @@ def test_groups_and_gaps_on_validation_are_those_that_the_rule_read(runs):
     assert approved == pytest.approx(everyone["selection"][0], abs=1e-5)
     for worst in part["worst"]:
         column = f"{worst['attribute']}.{worst['figure']}"
+        if worst["figure"] == "odds_gap":
+            column = f"{worst['attribute']}.{worst['of']}_gap"
+            assert worst["upper"] >= front.column(column, confidence=0.95)[place] - 1e-6
         assert worst["value"] == pytest.approx(front.column(column)[place], abs=1e-6)
         if worst["figure"] == "tpr_gap":
             assert worst["upper"] == pytest.approx(front.column(column, confidence=0.95)[place], abs=1e-6)
@@ -353,11 +358,13 @@ def test_figures_of_values_have_digits_that_count_whatever_the_unit(scale):
     print_rates(console, front, [each.id for each in run.options()])
     printed = console.export_text()
     for option in run.options():
-        cells = next(line.split() for line in printed.splitlines() if line.split()[:1] == [str(option.id)])
+        line = next(line for line in printed.splitlines() if line.split()[:1] == [str(option.id)])
+        cells = line.replace(" to ", "_").split()
         for cell, name in zip(cells[1:5], option.figures, strict=True):
             noise = 1e-9 * max(each.figures[name] for each in run.options())
-            ends = [float(each) for each in cell.split("-")] if name in option.ends else [float(cell)] * 2
-            assert ends[0] * 0.995 - noise <= option.figures[name] <= ends[1] * 1.005 + noise
+            ends = [float(each) for each in cell.split("_")]
+            assert len(ends) == 1 + (name in option.ends)
+            assert ends[0] * 0.995 - noise <= option.figures[name] <= ends[-1] * 1.005 + noise
 
     known = model.facts["parts"]["validation"]["figures"]["mse"]
     mine, plain = (float(front.column("mse")[front.place(id)]) for id in (model.facts["model"]["id"], plain_id(front)))
@@ -373,19 +380,19 @@ def test_figures_of_values_have_digits_that_count_whatever_the_unit(scale):
     assert not re.search(r"[ (]-0(\.0*)?[ )]", shown + printed)
 
     card = json.loads(cyclonedx_of(model.facts))["components"][0]["modelCard"]
-    metrics = {(e["type"], e["slice"]): float(e["value"]) for e in card["quantitativeAnalysis"]["performanceMetrics"]}
+    listed = card["quantitativeAnalysis"]["performanceMetrics"]
+    metrics = {(e["type"], e["slice"]): float(e["value"]) for e in listed if " to " not in e["value"]}
     assert metrics["squared error", "validation"] == pytest.approx(mine, rel=0.005)
     lines = model.facts["parts"]["test"]["groups"]["group"]
-    for line in (line for line in lines if isinstance(line["mse"], list) and line["status"] != "all"):
+    for line in (line for line in lines if len(line["mse"]) == 3 and line["status"] != "all"):
         found = metrics["squared error", f"test, group={line['group']}"]
         assert found == pytest.approx(line["mse"][0], rel=0.005)
     traded = card["considerations"]["performanceTradeoffs"]
     assert [said.partition(": ")[2] for said in traded] == cells
-    worst = [
-        each["value"] for part in model.facts["parts"].values() for each in part["worst"] if each["figure"] == "mse_gap"
-    ]
+    worst = [each for part in model.facts["parts"].values() for each in part["worst"] if each["figure"] == "mse_gap"]
     harms = [each["harms"] for each in card["considerations"]["fairnessAssessments"]]
-    assert [float(re.search(r": (\S+) against", said)[1]) for said in harms] == pytest.approx(worst, rel=0.005)
+    for said, each in zip(harms, worst, strict=True):
+        assert f": {estimate(estimate_of(each), 'mse')} against " in said
 
 
 def test_the_group_at_risk_of_errors_is_that_with_more_of_them(runs):
@@ -520,3 +527,45 @@ def test_an_edited_card_is_found(runs, tmp_path):
     (tmp_path / "m" / "card.json").write_text(json.dumps(record))
     with pytest.raises(InputError):
         ff.load(Path(tmp_path / "m"))
+
+
+def test_rows_that_cannot_tell_models_apart_are_said_to_be_such():
+    data = ff.datasets.load_loans(n=1200, seed=1).frame()
+    known: dict[str, Any] = {"target": "outcome", "favourable": "repaid", "stability": 0, "progress": False}
+    run = ff.trace_table(data, groups="sex,region", cross=True, n_points=4, min_size=10, **known)
+    said = indistinct_words(run.frontier, "tpr_gap")
+    least = np.nanmin(run.frontier.column("tpr_gap", confidence=0.95))
+    assert least >= np.nanmax(run.frontier.column("tpr_gap"))
+    assert said.startswith("These 240 rows of validation cannot tell the models apart by a bound of the TPR gap")
+    model, decision = run.decide(least="tpr_gap")
+    assert said in decision.notes
+    assert said in model.card
+    assert not indistinct_words(run.frontier, "tpr_gap", None)
+
+
+def test_a_rule_that_takes_another_model_by_exact_counts_says_so(runs, tmp_path):
+    run = runs["linear"]
+    other = replace(run, frontier=replace(run.frontier, evaluations=dict(run.frontier.evaluations)))
+    model, decision = run.decide(least="tpr_gap", confidence=0.95, published=other)
+    assert not any("exact counts the rule" in said for said in decision.notes)
+    model, decision = run.decide(at_least={"auc": 0.5}, confidence=0.95, published=Chooser())
+    said = f"By exact counts the rule takes id {decision.id}; by the rounded counts of the run"
+    assert any(note.startswith(said) for note in decision.notes)
+    assert said in model.card
+
+
+class Chooser:
+    def choose(self, **rule: Any) -> int:
+        return 10**6
+
+
+def test_both_parts_list_the_same_gaps_and_name_what_they_are_of(runs):
+    for kind in ("linear", "classes"):
+        parts = chosen(runs[kind]).facts["parts"]
+        listed = [[(each["attribute"], each["figure"]) for each in parts[part]["worst"]] for part in parts]
+        assert listed[0] == listed[1]
+        for part in parts.values():
+            for each in part["worst"]:
+                assert ("of" in each) is (each["figure"] in ("odds_gap", "recall_gap")) or each["value"] is None
+                if each["figure"].endswith("_gap") and each["value"] is not None:
+                    assert len(each["upper_between"]) == 2

@@ -22,7 +22,7 @@ DECISIONS = {
     "debt ratio": "'debt ratio' has percentages: read as numbers, 12.5 % as 12.5.",
     "rating": "'rating' has numbers with separators: read as numbers with a decimal comma.",
     "application no": "Dropped 'application no': looks like an identifier (900 distinct values in 900 rows).",
-    "application date": "Dropped 'application date': dates in %d.%m.%Y format; to learn from them, add a column such "
+    "application date": "Dropped 'application date': dates in DD.MM.YYYY format; to learn from them, add a column such "
     "as an age or a number of months to the file.",
     "comment": "Dropped 'comment': looks like free text (900 distinct values in 900 rows).",
     "term (2)": "Dropped 'term (2)': the same values as 'term'.",
@@ -60,7 +60,7 @@ def test_from_the_messy_file_to_a_card_and_on(tmp_path: Path) -> None:
     groups = ["--groups", "race:ref=White,age:bands=30,50"]
     done = command("trace", path, *words, *opened, *split, *groups, "-o", tmp_path / "run")
     assert done.returncode == 0, done.stderr
-    assert "'application date' has dates in %d.%m.%Y format. 'zip' has leading zeros" in " ".join(done.stdout.split())
+    assert "'application date' has dates in DD.MM.YYYY format. 'zip' has leading zeros" in " ".join(done.stdout.split())
     assert len(done.stdout.splitlines()) < 40
     assert command("select", tmp_path / "run", "--knee", "-o", tmp_path / "model").returncode == 0
     card = (tmp_path / "model/card.md").read_text()

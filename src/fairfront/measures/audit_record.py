@@ -24,7 +24,7 @@ from .judged import Judged
 from .lines import ALL, Lines, lines_of, pooled_columns
 from .sentences import found_sentences, notion_sentences, pooled_sentences, reference_sentences
 from .table_columns import Settings
-from .worst_contrasts import Worst, worst_give_or_take
+from .worst_contrasts import Worst, worst_nearly_exact
 
 FORMAT = "fairfront audit 2"
 WEIGHTED = "Rates are weighted by the sample weights, and intervals rest on effective rows (Kish); counts are rows."
@@ -122,7 +122,7 @@ class Audit:
             Such as ``"selection_ratio.lower>=0.80"``; ``"sex.tpr_gap.upper<=0.05"`` asks for one attribute.
         small : int
             10 for sentences that may be shared: their figures are those of `published`, and gaps and the ratio are
-            judged by exact counts give or take one person in every group, so that an answer gives no count away.
+            judged by counts within two or three people of the exact ones, so that an answer gives no count away.
         """
         asked = parse_requirement(requirement)
         if asked.attribute is not None and asked.attribute not in self.groups:
@@ -132,8 +132,8 @@ class Audit:
         chosen = self.groups if asked.attribute is None else [asked.attribute]
         if not check_small(small) or self.shown is None:
             return tuple(verdict_of(self.groups[name], asked) for name in chosen)
-        near = ((self.shown.groups[name], worst_give_or_take(self.groups[name], self.confidence)) for name in chosen)
-        return tuple(verdict_of(table, asked, worst) for table, worst in near)
+        pairs = ((self.groups[name], self.shown.groups[name]) for name in chosen)
+        return tuple(verdict_of(shown, asked, worst_nearly_exact(own, shown, self.confidence)) for own, shown in pairs)
 
     def to_frame(self, attribute: str | None = None, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
         """Return one attribute's table as a data frame, with a column that gives the reason of every missing value.

@@ -49,11 +49,13 @@ class Pair:
     gap: float
     label: str = ""
     of_class: str = ""
+    rounded: tuple[bool, ...] = (False, False)
 
     @property
     def words(self) -> str:
         (one, other), (few, many) = self.groups, self.people
-        return f"{one} ({few:.0f} people{self.label}) and {other} ({many:.0f})"
+        first, second = ("about " if each else "" for each in self.rounded)
+        return f"{one} ({first}{few:.0f} people{self.label}) and {other} ({second}{many:.0f})"
 
 
 def worst_pair(record: Evaluation, column: str, model: int, task: Task) -> Pair | None:
@@ -89,10 +91,12 @@ def worst_pair(record: Evaluation, column: str, model: int, task: Task) -> Pair 
     label = {"tpr": f" labelled {good!r}", "fpr": f" not labelled {good!r}"}.get(rate, "")
     if k is not None:
         people, label = people[:, k], f" labelled {task.classes[k]!r}"
+    span = record.ranges.get(attribute, {}).get("n")
+    rounded = tuple(span is not None and bool((span.low < span.high)[model, place]) for place in (low, high))
     of_class = "" if k is None else str(task.classes[k])
     few, more, *_ = np.sort(people[known]).tolist()
     names, between = (rates.levels[low], rates.levels[high]), (float(people[low]), float(people[high]))
-    return Pair(attribute, names, between, (few, more), float(values[high] - values[low]), label, of_class)
+    return Pair(attribute, names, between, (few, more), float(values[high] - values[low]), label, of_class, rounded)
 
 
 def bound_pair(record: Evaluation, column: str, model: int, confidence: float = 0.95) -> tuple[str, ...]:
@@ -248,7 +252,7 @@ def verdict_of(table: GroupTable, asked: Requirement, judged: Sequence[Worst] = 
         why = f"the lower bound of each single pair of groups is {claim:.4g} or more; " if alone else ""
     told = worst.ends if asked.figure in contrasts else ()
     figures = f"{asked.figure} is {with_ends(f'{value:.4g}', told)} ({lower:.4g} to {upper:.4g})"
-    judged_by = "" if known is None else "judged by exact counts, give or take one person; "
+    judged_by = "" if known is None else "judged by counts within 2 or 3 people of the exact ones; "
     return Verdict(
         asked.text, attribute, outcome, f"{attribute}: {figures}; {why}{judged_by}{asked.text} is {outcome}."
     )

@@ -38,7 +38,7 @@ def with_ends(text: str, ends: Sequence[float] = (), write: Callable[[float], st
     """Return what exact values can be, where there are such ends, in the place of a text; shares unless told how."""
     if not len(ends):
         return text
-    return share_ends(*ends) if write is None else f"{write(ends[0])}{'-' if ends[0] >= 0 else ' to '}{write(ends[1])}"
+    return share_ends(*ends) if write is None else f"{write(ends[0])} to {write(ends[1])}"
 
 
 def count_ends(value: float, ends: Sequence[float] = ()) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array
+from ..objectives.groups import STEP
 from .counts import ratio
 from .figures import RATIOS, Column, Figure, figure_of, not_defined
 from .intervals import Interval, bonferroni, gap_interval, normal_quantile, ratio_interval
@@ -24,6 +25,8 @@ from .table_columns import Settings
 
 if TYPE_CHECKING:
     from .group_table import GroupTable
+
+OFF = STEP // 2
 
 
 @dataclass(frozen=True)
@@ -123,16 +126,29 @@ def worst_shares(shares: dict[str, Share], lines: Lines, confidence: float) -> t
     return (*found, worst_ratio("selection", shares["selection"], lines, confidence))
 
 
-def worst_give_or_take(table: GroupTable, confidence: float) -> tuple[Worst, ...]:
-    """Return the worst contrasts over all counts that are one person off these, in every group.
+def worst_nearly_exact(table: GroupTable, shown: GroupTable, confidence: float) -> tuple[Worst, ...]:
+    """Return the worst contrasts over all counts within two or three people of these, in every group.
 
-    What is said of them is the same for at least two counts that are neighbours, so it gives no exact count away.
+    Each count stands for its block: {0, 1, 2}, {3, 4}, {5, 6, 7}, {8, 9}, {10, 11, 12} and so on, which lie within what
+    is rounded to one multiple of 5. So what is said of them never tells a count from its neighbours. None where
+    those that are published, of ``shown``, can only be exact.
     """
+    spans = [share.known for share in shown.shares.values() if share.known is not None]
+    if all(np.array_equal(span.low, span.high, equal_nan=True) for span in spans):
+        return ()
+
+    def block(count: Array) -> Interval:
+        first = STEP * np.floor((count - OFF - 1) / STEP) + OFF + 1
+        early = count - first < OFF
+        low, high = np.where(early, first, first + OFF), np.where(early, first + OFF - 1, first + STEP - 1)
+        return np.where(count <= OFF, 0.0, low), np.where(count <= OFF, OFF, high)
 
     def near(share: Share) -> Share:
-        one = np.nan_to_num(ratio(np.ones(len(share.size)), share.size), nan=1.0)
-        low, high = np.maximum(share.value - one, 0.0), np.minimum(share.value + one, 1.0)
-        return replace(share, known=RateRange(low[None], high[None], np.maximum(share.size - 1.0, 0.0)))
+        (low, high), (least, most) = block(np.nan_to_num(share.value) * share.size), block(share.size)
+        low, high = ratio(low, most), np.minimum(ratio(high, np.maximum(least, 1.0)), 1.0)
+        gone = np.isnan(share.value)
+        low, high = (np.where(gone, np.nan, end) for end in (low, high))
+        return replace(share, known=RateRange(low[None], high[None], np.where(gone, 0.0, least)))
 
     shares = {name: near(share) for name, share in table.shares.items()}
     return worst_shares(shares, table.lines, confidence) if shares else ()

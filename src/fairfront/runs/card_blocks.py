@@ -15,7 +15,7 @@ from ..measures.lines import ALL, REFERENCE
 from ..measures.moves import OVERALL
 from ..measures.spans import count_ends, with_ends
 from .options import in_words
-from .parts import RATES, estimate_of
+from .parts import RATES, base_ends, estimate_of
 
 HEADS = {
     "auc": "AUC",
@@ -130,7 +130,7 @@ def rates_table(parts: Mapping[str, Any], names: Iterable[str], most: int | None
     for part, name, line in lines:
         cells = [part, name if line["status"] != ALL else "", line["group"], _count(line, "rows", "rows_could_be")]
         if labelled:
-            cells += [_count(line, "labelled_favourable", "labelled_could_be"), number(line.get("base_rate"), 3)]
+            cells += [_count(line, "labelled_favourable", "labelled_could_be"), _base_rate(line)]
         cells += [estimate(line[key], key) if key in line else "" for key in rates]
         rows.append((*cells, *([_sides(parts[part], name, line)] if moved else [])))
     heads = ["part", "attribute", "group", "rows", *(["labelled favourable", "base rate"] if labelled else [])]
@@ -151,6 +151,10 @@ def _group_lines(part: Mapping[str, Any], names: Sequence[str], most: int | None
 
 def _count(line: Mapping[str, Any], name: str, could_be: str) -> str:
     return count_ends(line[name], line[could_be]) if could_be in line else count(line.get(name))
+
+
+def _base_rate(line: Mapping[str, Any]) -> str:
+    return with_ends(number(line.get("base_rate"), 3), base_ends(line))
 
 
 def _sides(part: Mapping[str, Any], name: str, line: Mapping[str, Any]) -> str:
@@ -174,11 +178,15 @@ def worst_table(card: Mapping[str, Any], parts: Mapping[str, Any], wanted: Seque
     heads = ("part", "attribute", "worst", "this model", plain, *pair)
     left_out = any(each["not_compared"] for _, each in found)
     rows = [
-        (part, each["attribute"], _contrast(each), *_pair(each))
+        (part, each["attribute"], _contrast(each), *_pair(each, _by_group(parts[part], each["attribute"])))
         + ((", ".join(each["not_compared"]) or "none",) if left_out else ())
         for part, each in found
     ]
     return Table((*heads, "not compared: too few") if left_out else heads, tuple(rows))
+
+
+def _by_group(part: Mapping[str, Any], attribute: str) -> dict[str, Any]:
+    return {line["group"]: line for line in part["groups"][attribute]}
 
 
 def _contrast(each: Mapping[str, Any]) -> str:
@@ -186,11 +194,12 @@ def _contrast(each: Mapping[str, Any]) -> str:
     return in_words(each["figure"]) + (f" ({rate_words(each['of'])})" if each.get("of") else "")
 
 
-def _pair(each: Mapping[str, Any]) -> tuple[str, ...]:
+def _pair(each: Mapping[str, Any], lines: Mapping[str, Any]) -> tuple[str, ...]:
     if each["value"] is None:
         return ("not defined: fewer than two groups have it", "", "", "", "")
     figure, plain = each["figure"].removesuffix("_gap"), each["unconstrained"]
-    people = [f" ({count(n)})" for n in each["people"]] or ["", ""]
+    about = ["about " if "rows_could_be" in lines.get(group, {}) else "" for group in each["between"]]
+    people = [f" ({some}{count(n)})" for some, n in zip(about, each["people"], strict=False)] or ["", ""]
     pair = [f"{group}{n}" for group, n in zip(each["between"], people, strict=True)]
     bound = (
         "the same pair" if set(each["upper_between"]) == set(each["between"]) else " and ".join(each["upper_between"])

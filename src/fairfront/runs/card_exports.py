@@ -11,10 +11,12 @@ from html import escape
 from typing import Any
 
 from ..explorer.page import asset, inline_digest
-from ..measures.figures import Column, figure_of
-from .card_blocks import HEADS, Block, Listed, Section, difference, written
+from ..measures.figures import VALUES, Column, figure_of
+from ..measures.spans import with_ends
+from .card_blocks import HEADS, Block, Listed, Section, difference, estimate, significant, written
 from .card_sections import LIMITS, sections, title_of
 from .options import in_words
+from .parts import estimate_of
 
 STYLE = """
 .sheet { background: var(--sheet); border: 1px solid var(--line); border-radius: 11px; padding: 8px 14px; }
@@ -143,6 +145,7 @@ def cyclonedx_of(card: Mapping[str, Any]) -> str:
     model, data = card["model"], card["data"]
     sources = {name: part["source"] for name, part in card["parts"].items() if part["source"]}
     known = {**card["about"], "data-sha256": data["sha256"], "chosen": card["decision"]["at"]}
+    known |= {} if (point := card["operating_point"]) is None else _operating(point)
     known |= {f"{name}-sha256": source["sha256"] for name, source in sources.items()}
     files = [data["name"], *(source["name"] for source in sources.values())]
     component = {
@@ -183,6 +186,11 @@ def cyclonedx_of(card: Mapping[str, Any]) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+def _operating(point: Mapping[str, Any]) -> dict[str, str]:
+    """Return the cut-off in full, what it is a cut-off on, and the rule that it follows from."""
+    return {"operating-point": point["words"], "cutoff": repr(point["cutoff"]), "cutoff-on": point["of"]}
+
+
 def _name(card: Mapping[str, Any]) -> str:
     return f"{card['model']['target']}, id {card['model']['id']}"
 
@@ -204,6 +212,7 @@ def _metrics(card: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _metric(figure: str, value: Any, where: str) -> Iterator[dict[str, Any]]:
     if isinstance(value, list):
         told = [written(each, figure) for each in value[:3] if each is not None]
+        told[0] = with_ends(told[0], value[3:], significant if figure in VALUES else None)
         bounds = dict(zip(("lowerBound", "upperBound"), told[1:], strict=False))  # they include what rounding may move
         ends = {"confidenceInterval": bounds} if bounds else {}
         yield {"type": HEADS[figure], "value": told[0], "slice": where, **ends}
@@ -235,9 +244,10 @@ def _assessments(card: Mapping[str, Any]) -> Iterator[dict[str, str]]:
                 figure = Column.of(each["figure"]).figure
                 if figure_of(figure).better < 0:
                     worse, other = other, worse
+                told = estimate(estimate_of(each), figure)
                 yield {
                     "groupAtRisk": f"{each['attribute']}={worse}",
-                    "harms": f"{in_words(each['figure'])} on {part}: {written(each['value'], figure)} against {other}",
+                    "harms": f"{in_words(each['figure'])} on {part}: {told} against {other}",
                     "mitigationStrategy": capped,
                 }
 

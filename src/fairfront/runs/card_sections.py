@@ -50,7 +50,7 @@ LIMITS = (
 PAIRED = (
     "Differences are paired, on the same rows: error and approval rate from the rows that changed (Agresti and Min), "
     "AUC and Gini by DeLong's variance, KS from the rows that the two models put on different sides of their best "
-    "cut-offs. KS itself is a maximum and tends to be too high where rows are few."
+    "cut-offs. KS itself is a maximum, too high where rows are few: the lower end of its interval allows for that."
 )
 PAIRED_MEANS = "Differences are paired, on the same rows, with the normal interval of their mean."
 
@@ -148,9 +148,13 @@ def _groups(card: Mapping[str, Any]) -> Section:
 
 def _group_words(card: Mapping[str, Any]) -> Iterator[str]:
     model = card["model"]
-    yield "Worst gaps and ratios are over all pairs of an attribute's groups, and their intervals hold for all pairs."
+    yield (
+        "Worst gaps and ratios are over all pairs of an attribute's groups, and their intervals hold for all pairs. "
+        "The lower and the higher group are this model's, the unconstrained one's may be others; the upper end can be "
+        "that of another pair, of fewer people."
+    )
     if model["task"] != "regression" and model["id"] != model["unconstrained"]:
-        yield "Newly approved, declined: rows that the unconstrained model decides otherwise, added up over groups."
+        yield "Newly approved, declined: rows that the unconstrained model decides otherwise."
     if any(part["weighted"] for part in card["parts"].values()):
         how = "counts and base rates are of rows, and intervals rest on effective rows (Kish)"
         yield f"Rates are weighted by {card['data']['weight']}; {how}."
