@@ -165,7 +165,7 @@ def draw_extraction(results: dict[str, Any], shown: dict[str, tuple[str, str]], 
         ax.set_xlim(front[:, 1].min() - 0.05 * np.ptp(front[:, 1]), front[:, 1].max() + 0.5 * np.ptp(front[:, 1]))
         ax.set_ylim(-0.04 * front[:, 0].max(), 1.08 * front[:, 0].max())
         outside = int((ends[:, 0] > ax.get_xlim()[1]).sum() + (ends[:, 1] > ax.get_ylim()[1]).sum())
-        note = f"\n({outside} ends outside)" if outside else ""
+        note = f"\n({outside} end{'s' * (outside > 1)} outside)" if outside else ""
         ax.set_title(f"{title}{note}", fontsize=9.5)
         ax.set_xlabel("empirical risk (logistic loss and its penalty)")
         ax.set_ylabel("fairness loss: gap of mean losses, |z|")
