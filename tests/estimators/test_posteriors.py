@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import fairfront as ff
 from fairfront.exceptions import InputError
-from fairfront.frontier.selection import subset
+from fairfront.frontier.frontier_columns import subset
 from fairfront.objectives import GroupProbabilities
 from fairfront.problems import estimator_problem
 from fairfront.problems.fit_rows import label_weights

@@ -162,7 +162,7 @@ def test_groups_and_gaps_on_validation_are_those_that_the_rule_read(runs):
         column = f"{worst['attribute']}.{worst['figure']}"
         assert worst["value"] == pytest.approx(front.column(column)[place], abs=1e-6)
         if worst["figure"] == "tpr_gap":
-            assert worst["upper"] == pytest.approx(front.column(column, confidence=0.95)[place], abs=1e-6)
+            assert worst["upper"] == pytest.approx(front.record().figure(column, 0.95)[place], abs=1e-6)
             assert 0.0 <= worst["lower"] <= worst["value"]
 
 

@@ -13,7 +13,6 @@ import numpy as np
 from ..exceptions import FairfrontError, GroupWarning, InputError, ProxyWarning, spelling
 from ..explorer import describe_points
 from ..frontier import Frontier
-from ..frontier.estimator_models import PosteriorModels
 from ..frontier.held_out import HELD_OUT
 from ..frontier.judgement import published_frontier
 from ..frontier.models import LinearModels
@@ -38,6 +37,7 @@ from .preparation import Prepared, prepare
 from .rows import PROXY
 from .run import Run
 from .settings import Settings
+from .trees import boosted_trees, without_counts
 
 WORDS = {"min_size": "min_size (--min-size on the command line)"}
 """A table's groups are named by columns and have no Groups of their own to lower a size in."""
@@ -266,7 +266,7 @@ def _traced(ready: Prepared, **kept: Any) -> Frontier:
         if settings.model == "boosting":
             known["solver"] = (Posteriors if settings.posteriors else Weighting)(max_fits=settings.max_fits)
             known["held_out"] = None if ready.sizes["validation"] else asked or True
-            return _without_counts(trace(train.X, train.y, estimator=_boosted_trees(settings), **known))
+            return without_counts(trace(train.X, train.y, estimator=boosted_trees(settings), **known))
         held: Any = None if rule.asked is None else False  # cut-offs are placed on validation
         known["held_out"] = held if ready.sizes["validation"] else asked or True
         front = trace(train.X, train.y, ridge=settings.ridge, n_points=settings.n_points, **known)
@@ -294,27 +294,3 @@ def _stability(front: Frontier, ready: Prepared, progress: Any) -> dict[str, Any
         flips = None if np.isnan(found.flips[i]) else float(rounded(found.flips[i] * train.n) / train.n)
         points[str(id)] = {"flips": flips, "gap": found.gap[i].tolist(), "loss": found.loss[i].tolist()}
     return {"refits": found.n, "confidence": found.confidence, "points": points}
-
-
-def _boosted_trees(settings: Settings) -> Any:
-    """Scikit-learn's defaults and the run's seed, so that a rerun is the same."""
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-
-    kind = HistGradientBoostingRegressor if settings.regression else HistGradientBoostingClassifier
-    return kind(random_state=settings.seed)
-
-
-def _without_counts(front: Frontier) -> Frontier:
-    """Take the numbers of rows out of all trees: nodes of two trees differ by a few people, whom no file may count.
-
-    Predictions do not read them.
-    """
-    points: Any = front.models
-    if isinstance(points, PosteriorModels):
-        models = [guess.model for guess in points.posteriors.guesses if guess.model is not None]
-    else:
-        models = [points.build(place) for place in range(len(points))]
-    for trees in (trees for model in models for trees in model._predictors):
-        for tree in trees:
-            tree.nodes["count"] = 0
-    return front
