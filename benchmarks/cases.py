@@ -105,8 +105,8 @@ def split_of(case: str, seed: int, sensitive_in: bool = False, most: int | None 
     data, group = loaded(case), CASES[case].group
     if most is not None:
         data = data.subset(np.random.default_rng(seed).permutation(len(data))[:most])
-    train, rest = _two_parts(np.arange(len(data)), data.split_ids, 0.4, seed)
-    held, test = _two_parts(rest, None if data.split_ids is None else data.split_ids[rest], 0.5, seed)
+    train, rest = two_parts(np.arange(len(data)), data.split_ids, 0.4, seed)
+    held, test = two_parts(rest, None if data.split_ids is None else data.split_ids[rest], 0.5, seed)
     X, columns = data.matrix("one_hot", include=(group,) if sensitive_in else (), fit_on=train)
     y, favourable = labels_of(data)
     levels, groups = np.unique(np.asarray(data.columns[group]).astype(str), return_inverse=True)
@@ -124,7 +124,7 @@ def labels_of(data: Any) -> tuple[np.ndarray, int]:
     return codes.astype(np.intp), names.tolist().index(data.favourable)
 
 
-def _two_parts(rows: np.ndarray, people: Any, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def two_parts(rows: np.ndarray, people: Any, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Split rows in two; rows of the same person stay together."""
     if people is None:
         first, second = train_test_split(rows, test_size=share, random_state=seed)

@@ -100,14 +100,14 @@ def judged(front: ff.Frontier, on: str, truth: tuple[np.ndarray, np.ndarray]) ->
         place = int(solved[np.argmin(ends[solved])])
         found[name] = [float(ends[place]), *of(place)]
     for cap in ASKED:
-        found[f"asked {cap}"] = of(_taken(front, on, cap))
+        found[f"asked {cap}"] = of(as_place(front, on, cap))
     for u in PROMISED:
         place = _promised(front, {"at_most": {GAP: u}, "on": on})
         found[f"promise {u}"] = None if place is None else of(place)
     return found
 
 
-def _taken(front: ff.Frontier, on: str, cap: float) -> int:
+def as_place(front: ff.Frontier, on: str, cap: float) -> int:
     """Return the point within a cap on the expected gap, or that of the smallest where none is."""
     found = _promised(front, {"at_most": {GAP: cap}, "on": on, "confidence": None})
     if found is not None:

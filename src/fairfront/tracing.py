@@ -23,9 +23,6 @@ from .solvers.search import as_search, refuse_linear
 from .storage.checkpoints import check_checkpoint
 from .validation import check_flag, check_progress, check_seed
 
-FARTHER = 0.5
-"""How far past zero a path goes on by itself, as a share of the plain gap."""
-
 
 def trace(
     X: Any,
@@ -88,15 +85,15 @@ def trace(
         Gaps of training losses, or of decisions: "rates" fits labels and groups once and traces the rules that are
         optimal for these posteriors; they guess the group. A `Rates` says where they decide.
     random_state : int, seed of random starts, folds and fits, optional
-    held_out : bool or None
+    held_out : bool, mapping or None
         Whether all points are also judged on the training rows, by the scores that each row gets from the point solved
-        without it, with its caps kept: the evaluation "held_out". That is a Newton step in closed form and costs less
-        than the trace for smooth losses and dense rows in memory with at most 500 weights; None makes it only there, up
-        to about half a million rows (times classes). True makes it elsewhere too: from 10 folds that are refitted for
-        hinges, sparse rows and more weights, and from the folds that an estimator's weightings are measured on.
+        without it, with its caps kept: the evaluation "held_out", which rules choose on. None makes it where it is a
+        Newton step in closed form that costs less than the trace (smooth losses, dense rows in memory, at most 500
+        weights and about half a million rows), and goes on past zero where the smallest gap of rates is at the end.
+        True makes it elsewhere too, from 10 folds, or those of an estimator; {"approval_rate": 0.7} at that rate.
     person : array of shape (n,), optional
-        Who each row is, where people have several: held-out scores are those without all rows of the person, and
-        folds of an estimator keep people together. It is used for nothing else and not kept.
+        Who each row is, where people have several: held-out scores are those without all rows of the person, folds
+        of an estimator keep people together, and intervals are those of people. It is not kept.
     checkpoint, resume : path, bool
         File that takes note of what was found on the way, small and without data. With ``resume=True`` the run goes on
         from it (or begins, where there is none yet) and ends as if it had never stopped; it has to be given the same
@@ -136,10 +133,8 @@ def trace(
         search = as_search(solver, Weighting())
         learner: dict[str, Any] = {"estimator": estimator, "random_state": random_state, "person": person}
         fits = search.problem(X, y, **learner, **rows, **question)
-        if not held_out:
-            return trace_estimator(fits, search, **kept)
-        fits = replace(fits, keeps_scores=True)
-        judge = readings_judge(fits.folds, labelled, fits.read, person, held_out)
+        fits = replace(fits, keeps_scores=True) if held_out else fits
+        judge = readings_judge(fits.folds, labelled, fits.read, person, held_out) if held_out else None
         return trace_estimator(fits, search, **kept, judge=judge)
     chosen = as_solver(solver)
     problem = linear_problem(X, y, **rows, **question, **linear)
@@ -170,7 +165,5 @@ def trace_problem(
     with journal, progress_bar(progress, "tracing") as bar:
         points = chosen.trace(stated, request, journal, bar.update)
         front = assemble(stated, chosen, points, held_out)
-        if held_out is None or preferences is not None or n_points is not None or not held_out.ends_early(front):
-            return front
-        more = held_out.solver.beyond(stated, points, FARTHER)
+        more = [] if held_out is None else held_out.beyond(front, stated, points, request)
         return assemble(stated, chosen, [*points, *more], held_out) if more else front

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
 import fairfront as ff
-from fairfront.frontier.selection import subset
+from fairfront.frontier.frontier_columns import subset
 from fairfront.measures.promises import expected
 from fairfront.solvers.base import Target
 from fairfront.solvers.knots import knot_solver, solve_knot

@@ -131,6 +131,13 @@ def test_splits_that_do_not_fit_the_table(text: str, columns: dict, sentence: st
         parse_split(text).codes(table_of(columns, n), np.zeros(n))
 
 
+def test_two_shares_have_no_validation_part() -> None:
+    split = parse_split("80/20")
+    found = split.codes(table_of({"a": np.arange(50.0)}, 50), np.zeros(50))
+    assert np.bincount(found, minlength=3).tolist() == [40, 0, 10]
+    assert "80 % train, 20 % test" in split.describe()
+
+
 def test_times_that_leave_a_part_empty() -> None:
     split = parse_split("time:day:2030-01-01,2031-01-01")
     with pytest.raises(InputError, match=r"validation part of the split has no rows.*other limits"):
@@ -141,7 +148,8 @@ def test_times_that_leave_a_part_empty() -> None:
     "text",
     [
         *(
-            "60/40",
+            "60/50",
+            "60",
             "60/20/30",
             "a/b/c",
             "",

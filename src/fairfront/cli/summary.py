@@ -171,7 +171,9 @@ def _legend(front: Frontier) -> list[str]:
         return [*lines, none]
     what = f"95 % upper bound of the {gap}" if sure and lead == gap else f"{lead} as observed"
     among = f"models whose {main_error(front)} is within {tolerance_of(front):g} of the lowest"
-    other = "" if record.name in ("validation", HELD_OUT) else f" on {record.name}; fairfront select chooses elsewhere"
+    other = (
+        "" if record.name in ("validation", HELD_OUT) else f" on {record.name}; fairfront select chooses on validation"
+    )
     return [*lines, f"suggested: smallest {what} among {among}{other}."]
 
 

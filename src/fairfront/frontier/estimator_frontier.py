@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -37,11 +37,6 @@ HEURISTIC = (
 OnFit = Callable[[], None]
 
 
-def unjudged(front: Frontier, fits: Sequence[Reading]) -> Frontier:
-    """Stand for a judge where there is none."""
-    return front
-
-
 @blas_threads()
 def trace_estimator(
     problem: EstimatorProblem,
@@ -49,7 +44,7 @@ def trace_estimator(
     progress: bool | Literal["auto"] = "auto",
     checkpoint: Any = None,
     resume: bool = False,
-    judge: Judge = unjudged,
+    judge: Judge | None = None,
 ) -> Frontier:
     """Trace an estimator's frontier by weighted fits; every fit moves the bar, also those on all rows.
 
@@ -68,7 +63,7 @@ def trace_estimator(
         with open_journal(checkpoint, resume, lambda: estimator_fingerprint(problem, search=config.search)) as journal:
             fits = _read_all(problem, config, None, on_fit, journal)
         front, kept = _assemble(problem, fits, config, on_fit)
-        return judge(front, kept)
+        return front if judge is None else judge(front, kept)
 
 
 @blas_threads()

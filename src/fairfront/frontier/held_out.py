@@ -28,7 +28,7 @@ from ..problems.fit_rows import Folds, person_codes
 from ..problems.pieces import Piece
 from ..problems.resources import check_memory
 from ..solvers import Newton, Solver
-from ..solvers.base import Solved
+from ..solvers.base import Request, Solved
 from ..solvers.hard_points import NARROWEST
 from ..solvers.knots import MOST, knot_solver
 from ..solvers.leave_one_out import LeaveOneOut
@@ -47,6 +47,7 @@ WEIGHTS, TOGETHER = 500, 200
 """Most weights of a model, and most scores of one person, that are left out in closed form."""
 SCORES = 1 << 25
 """Scores of all rows by the points of a path up to which held-out figures are made unasked."""
+FARTHER = 0.5  # how far past zero a path goes on by itself, as a share of the plain gap
 ZERO = 1e-6  # worst gap at the end of a path, as a share of the largest, that is none
 Ints = NDArray[np.intp]
 Judge = Callable[["Frontier", Sequence[Reading]], "Frontier"]
@@ -129,15 +130,22 @@ class HeldOut:
             return front
         return _judged(front, self.rows, *self._scores(front, problem, solved), self.rule, person=self.person)
 
-    def ends_early(self, front: Frontier) -> bool:
-        """Tell whether a path that went to a zero gap has its smallest held-out gap of rates there: it may fall on."""
+    def beyond(self, front: Frontier, problem: LinearProblem, solved: list[Solved], request: Request) -> list[Solved]:
+        """Return points past zero where a path to a zero gap has its smallest held-out gap of rates there.
+
+        It may fall on: rates and losses do not vanish together. Nothing is added where someone said how many points.
+        """
+        if request.preferences is not None or request.n_points is not None:
+            return []
         if HELD_OUT not in front.evaluations or front.facts.task.kind == "regression" or self.solver.overshoot > 0.0:
-            return False
+            return []
         record, last, task = front.evaluations[HELD_OUT], len(front) - 1, front.facts.task
         gaps = [f"{rate}_gap" for rate in rates_of(front.facts.notions, task)]
         known = [record.figure(name) for name in gaps if record.parts(name)]
-        zero = float(front.gaps[last].max()) <= ZERO * float(front.gaps.max())
-        return zero and any(int(np.nanargmin(each)) == last for each in known if not np.isnan(each).all())
+        if float(front.gaps[last].max()) > ZERO * float(front.gaps.max()):
+            return []
+        early = any(int(np.nanargmin(each)) == last for each in known if not np.isnan(each).all())
+        return self.solver.beyond(problem, solved, FARTHER) if early else []
 
     def _scores(self, front: Frontier, problem: LinearProblem, solved: list[Solved]) -> tuple[Array, str]:
         """Return scores (N, K, n) and how they were made."""

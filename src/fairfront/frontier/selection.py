@@ -1,10 +1,10 @@
-"""Selection: rules that turn a wish into one point of a frontier, or say what came nearest; and some of its points."""
+"""Selection: rules that turn a wish into one point of a frontier, or say what came nearest."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +31,6 @@ from ..validation import (
 from ..validation.inputs import check_preferences
 
 if TYPE_CHECKING:
-    from .frontier import Frontier
     from .frontier_figures import FrontierFigures
 
 GAPS = tuple(f"{rate}_gap" for rate in ("tpr", "fpr", "selection", "error", "recall", "precision", *MORE, *SCORES))
@@ -315,11 +314,3 @@ def _finite(values: Array, name: str) -> Array:
     if np.isnan(values).all():
         raise InputError(f"{name} is not defined on these data for any point: a group has no rows that it needs.")
     return np.where(np.isnan(values), np.inf, values)
-
-
-def subset(front: Frontier, ids: Sequence[int]) -> Frontier:
-    """Return a frontier of the points with these ids, in their order on the frontier; ids stay."""
-    places = sorted({front.place(id) for id in ids})
-    evaluations = {name: record.take(places) for name, record in front.evaluations.items()}
-    models, points = front.models.take(places), front.points.take(places)
-    return replace(front, models=models, points=points, evaluations=evaluations)

@@ -18,7 +18,8 @@ import numpy as np
 
 from ..exceptions import ChangedError, InputError
 from ..frontier.choice import choice_of
-from ..frontier.selection import GAPS, Rule, subset
+from ..frontier.frontier_columns import subset
+from ..frontier.selection import GAPS, Rule
 from ..measures.disclosure import LIMIT
 from ..measures.figures import Column, larger_is_better
 from ..records import Record

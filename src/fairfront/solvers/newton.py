@@ -116,7 +116,13 @@ class Newton(Solver):
         return solved_points(work, knots)
 
     def beyond(self, problem: LinearProblem, solved: list[Solved], share: float) -> list[Solved]:
-        """Return points past zero, up to a share of the plain gap, that continue a path of this solver to zero."""
+        """Return points past zero that continue a path of this solver to zero.
+
+        Parameters
+        ----------
+        problem, solved : what was traced, and its points
+        share : how far to go on, as a share of the plain gap
+        """
         work = self.working(problem)
         if work.loss != problem.loss or not isinstance(solved[0], Knot) or not isinstance(solved[-1], Knot):
             return []
