@@ -45,6 +45,9 @@ def of_frontier(front: ff.Frontier, models: bool = True) -> Arrays:
                 found[f"{part}:{column}:95"] = front.column(column, part, 0.95)
     if models:
         found |= _coefficients(front)
+        constant = np.abs(found.get("coef", np.ones((len(front.ids), 1)))).max(axis=1) < 1e-9
+        for name in (name for name in found if name.endswith(":auc")):
+            found[name] = np.where(constant, np.nan, found[name])  # its ranks are rounding, another on each machine
     return found
 
 

@@ -147,7 +147,7 @@ def test_scores_are_those_of_points_solved_without_the_row(name: str) -> None:
         mine = found[j][:, some]
         mine = mine - mine.mean(axis=0) if len(own) > 1 else mine
         moved, off = np.abs(exact - plain).max(axis=0), np.abs(exact - mine).max(axis=0)
-        assert np.median(off / moved) <= 0.05
+        assert np.median(off / np.maximum(moved, 1e-9)) <= 0.05  # a row beyond the margin moves nothing
         assert off.mean() <= 0.1 * moved.mean()
 
 
