@@ -17,6 +17,7 @@ from ..measures.cutoffs import Operating, OperatingPoint
 from ..measures.disclosure import NOTABLE
 from ..objectives import Array, proxy_sentences
 from ..validation import BACKENDS, check_choice, check_confidence, check_count, check_text, counted, is_dask, shown
+from .cautions import cautions, worst_errors
 from .judgement import asked_of, held_rows
 from .models import Models
 from .points import Facts, PointColumns, Points
@@ -58,7 +59,8 @@ class FrontierColumns(PointColumns):
     @property
     def sentences(self) -> tuple[str, ...]:
         """Say what each notion compares, and what else has to be known to read the figures."""
-        return (*self.facts.sentences, *proxy_sentences([n for n in self.proxies if n not in self.facts.proxies]))
+        probable = proxy_sentences([n for n in self.proxies if n not in self.facts.proxies])
+        return (*self.facts.sentences, *probable, *cautions(self))
 
     @property
     def solved(self) -> NDArray[np.intp]:
@@ -268,6 +270,8 @@ class FrontierColumns(PointColumns):
         columns.update(zip(self.facts.gap_columns, self.gaps.T, strict=True))
         for name, record in self.evaluations.items():
             columns.update({f"{name}.{key}": values for key, values in record.columns.items()})
+            if (worst := worst_errors(record)) is not None:
+                columns[f"{name}.worst_group_error"] = worst
             off = {f"{name}.{key}_rounding": record.rounding(key) for key in record.columns}
             columns.update({key: values for key, values in off.items() if (values > NOTABLE).any()})
             if record.cutoffs is not None:

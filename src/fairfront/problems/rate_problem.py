@@ -96,8 +96,8 @@ class RateProblem:
         if (counts[np.isin(pairs[1], compared)] < FEWEST_DRIVEN).any():
             raise InputError(
                 f"a group has fewer than {FEWEST_DRIVEN} rows of a label, expected more for {spelled(RATES)}: rates of "
-                "so few people cannot be driven, and their number could be read from the models; merge groups, or leave some "
-                f"out with {spelled('min_size', 'groups=Groups(min_size=...)')}."
+                "so few people cannot be driven, and their number could be read from the models; merge groups, or "
+                f"leave some out with {spelled('min_size', 'groups=Groups(min_size=...)')}."
             )
 
 
@@ -157,7 +157,8 @@ def rate_problem(
         if notion.no_rates:
             raise InputError(
                 f"notion {notion.name!r} compares no rates of decisions, found {spelled(RATES)}; use "
-                f"'disparate_mistreatment' for error rates or 'demographic_parity' for selection rates, or {spelled(LOSSES)}."
+                "'disparate_mistreatment' for error rates or 'demographic_parity' for selection rates, or "
+                f"{spelled(LOSSES)}."
             )
     asked_of = (kept.labels, kept.groups, kept.weight)
     objectives = Objectives.of(replace(question, surrogate="rate"), *asked_of)
