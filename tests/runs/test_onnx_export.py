@@ -13,8 +13,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
+import fairfront as ff
 from fairfront.datasets import load
 from fairfront.exceptions import InputError, MissingExtraError
 from fairfront.frontier import LinearModels
@@ -112,6 +114,29 @@ def test_fitted_models_of_several_classes_and_regression(learner: Any) -> None:
     y = latent if task is REGRESSION else np.array(task.classes)[np.digitize(latent, [-0.5, 0.5])]
     model = learner.fit(X, y)
     compare(answers(export_onnx(None, model, task), {"X": X}), model, X, task)
+
+
+@pytest.mark.parametrize(
+    ("labels", "notion"), [(("no", "yes"), "equalized_odds"), (("a", "b", "c"), "equal_opportunity")]
+)
+def test_rules_on_logistic_posteriors(labels: tuple[str, ...], notion: str) -> None:
+    rng = np.random.default_rng(0)
+    X, y, group = rng.normal(size=(600, 4)), rng.integers(0, len(labels), 600), rng.choice(["u", "v"], 600)
+    X[:, 0] += y + (group == "u")
+    front = ff.trace(
+        X, np.array(labels)[y], sensitive_features=group, notion=notion, units="rates", n_points=4,
+        estimator=[None, LogisticRegression(C=0.01)],
+    )  # fmt: skip
+    for place in range(len(front)):
+        model = front.models.build(place)
+        found = answers(export_onnx(None, model, front.facts.task), {"X": X})
+        np.testing.assert_allclose(found["scores"].squeeze(), model.decision_function(X), atol=1e-9)
+        np.testing.assert_array_equal(found["label"], model.predict(X))
+    trees = ff.trace(
+        X, np.array(labels)[y], sensitive_features=group, units="rates", n_points=3, estimator=GaussianNB()
+    )
+    with pytest.raises(InputError, match="rule on posteriors of GaussianNB is not supported"):
+        export_onnx(None, trees.models.build(0), trees.facts.task)
 
 
 def test_no_rows() -> None:

@@ -181,6 +181,7 @@ def of_settings() -> Iterator[Call]:
     yield Call("Groups", ff.Groups, kinds={"bands": kind("None", "empty dict")})
     searched = [name for name in parameters(ff.Weighting) if name not in FITS]
     yield Call("Weighting", ff.Weighting, {}, {}, tuple(searched))
+    yield Call("Rates", ff.Rates, {}, {"cutoff": SHARE | "None"}, ("cutoff", "approval_rate", "costs", "n_jobs"))
     yield Call("Newton", ff.Newton, kinds={"tol": POSITIVE, "max_iter": COUNT})
     yield Call("scorer", ff.scorer, {"name": "tpr_gap"}, {"name": NAME, "favourable": ANY})
     for registry in (LOSSES, GAPS, NOTIONS):
@@ -206,6 +207,9 @@ def of_tracing() -> Iterator[Call]:
     spoilt = ("estimator", "random_state", "checkpoint", *DATA, "sample_weight")
     yield Call("trace:estimator", ff.trace, learner, {}, spoilt)
     yield Call("Weighting:fits", trace_fits, {"cv": 2, "fit_params": None}, {}, FITS)
+    rates = {**DATA, "units": "rates", "n_points": 3, "progress": False}
+    yield Call("trace:rates", ff.trace, rates, {}, ("estimator", "ridge", "random_state", *DATA, "sample_weight"))
+    yield Call("Rates:fits", trace_rules, {"cv": 2}, {}, ("cv",))
     yield Call("solve", ff.solve, {"problem": ff.linear_problem(**DATA)}, {"problem": kind()})
     several = {"functions": CALLABLE, "x0": entries(NUMBER, lambda each: [0.5, each], *NUMBER.takes, "far")}
     start = {"x0": [0.3, 0.1], "functions": squares, "jac": slopes}
@@ -215,6 +219,10 @@ def of_tracing() -> Iterator[Call]:
 def trace_fits(cv: Any, fit_params: Any) -> Any:
     search = ff.Weighting(max_fits=2, cv=cv, fit_params=fit_params)
     return ff.trace(**DATA, estimator=LogisticRegression(), solver=search, progress=False)
+
+
+def trace_rules(cv: Any) -> Any:
+    return ff.trace(**DATA, units=ff.Rates(cv=cv), n_points=3, progress=False)
 
 
 def squares(w: Any) -> Any:

@@ -205,6 +205,7 @@ OPTIONS: dict[str, Kind] = {
     "favourable": kind("None", "True", "zero"),
     "notion": entries(NAME | "empty list", lambda each: ["group_loss", each]),
     "surrogate": NAME,
+    "units": NAME,
     "loss": NAME,
     "gap": NAME,
     "path": NAME,

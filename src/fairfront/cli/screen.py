@@ -31,7 +31,7 @@ INTERRUPTED = 130
 NAMES = (
     "allow approval_rate at_least at_most checkpoint confidence costs cross cutoff decimal delimiter drop encoding "
     "favourable group_probabilities groups id keep max_fits min_size overwrite resume ridge small split stability "
-    "target text use_sensitive weight within"
+    "surrogate target text units use_sensitive weight within"
 )
 OPTIONS = {name: f"--{name.replace('_', '-')}" for name in NAMES.split()} | {
     "favourable_side='above'": "--favourable above",
@@ -45,6 +45,8 @@ OPTIONS = {name: f"--{name.replace('_', '-')}" for name in NAMES.split()} | {
     "trusted": "--trust",
     "confidence=None (0)": "--confidence 0",
     "cutoff=, approval_rate= or costs=": "--cutoff, --approval-rate or --costs",
+    "units='rates'": "--units rates",
+    "units='losses'": "--units losses",
     "None": "none",
 }
 """How the command spells what the functions that it calls name in their errors and warnings."""

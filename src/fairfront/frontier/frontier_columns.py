@@ -12,6 +12,7 @@ import numpy as np
 from ..exceptions import InputError, require
 from ..measures.cutoffs import Operating
 from ..validation import BACKENDS, check_choice, check_text, is_dask
+from .cautions import worst_errors
 from .choice import Choice, choice_of
 from .frontier_figures import FrontierFigures
 from .judgement import asked_of, held_rows, with_notions
@@ -165,6 +166,8 @@ class FrontierColumns(FrontierFigures):
         columns.update(zip(self.facts.gap_columns, self.gaps.T, strict=True))
         for name, record in self.evaluations.items():
             columns.update({f"{name}.{key}": values for key, values in record.columns.items()})
+            if (worst := worst_errors(record)) is not None:
+                columns[f"{name}.worst_group_error"] = worst
             for key in record.columns:
                 if (ends := record.ends(key)) is not None:
                     columns.update({f"{name}.{key}_least": ends[:, 0], f"{name}.{key}_most": ends[:, 1]})

@@ -17,6 +17,7 @@ from ..measures.cutoffs import OperatingPoint
 from ..measures.promises import together
 from ..objectives import Array, proxy_sentences
 from ..validation import check_confidence, check_count, check_text, counted, shown
+from .cautions import cautions
 from .models import Models
 from .points import Facts, PointColumns, Points
 
@@ -59,7 +60,8 @@ class FrontierFigures(PointColumns):
     @property
     def sentences(self) -> tuple[str, ...]:
         """Say what each notion compares, and what else has to be known to read the figures."""
-        return (*self.facts.sentences, *proxy_sentences([n for n in self.proxies if n not in self.facts.proxies]))
+        probable = proxy_sentences([n for n in self.proxies if n not in self.facts.proxies])
+        return (*self.facts.sentences, *probable, *cautions(self))
 
     @property
     def solved(self) -> NDArray[np.intp]:

@@ -77,8 +77,12 @@ class Scaling:
     def none(cls, size: int) -> Scaling:
         return cls(np.eye(size), np.zeros(size))
 
+    @property
+    def is_none(self) -> bool:
+        return not self.bias.any() and np.array_equal(self.slope, np.eye(len(self.bias)))
+
     def apply(self, P: Array) -> Array:
-        if not self.bias.any() and np.array_equal(self.slope, np.eye(len(self.bias))):
+        if self.is_none:
             return P
         return np.asarray(softmax(np.log(np.maximum(P, SURE)) @ self.slope + self.bias, axis=1))
 
@@ -131,6 +135,12 @@ class Guess:
         if not np.isfinite(found).all():
             raise InputError(f"{type(self.model).__name__} gave probabilities that are not finite, expected numbers.")
         return found
+
+    @property
+    def is_plain(self) -> bool:
+        """Tell whether the model's own probabilities are the guess: nothing is scaled, and no class is missing."""
+        size = len(self.scaling.bias)
+        return len(self.seen) == size and self.scaling.is_none
 
     def folded(self) -> Guess:
         """Return a logistic regression with its scaling inside its coefficients, which is the same; others as is."""

@@ -19,7 +19,7 @@ from sklearn.pipeline import Pipeline
 
 from ..exceptions import InputError
 from ..objectives import Array, Task, is_likelihood
-from ..validation import check_number, refuse
+from ..validation import check_number, check_positive, refuse
 from .fit_rows import Ints
 
 SURE = 1e-6
@@ -82,7 +82,8 @@ MOST_WEIGHTS = 500
 
 def logistic_learner(X: Any, total: float, ridge: float | None, fit_intercept: bool) -> LogisticRegression:
     """Return scikit-learn's logistic regression with our default ridge, 1 / (sum of weights), or the one given."""
-    C = 1.0 if ridge is None else np.inf if ridge == 0.0 else 1.0 / (ridge * total)
+    strength = None if ridge is None else check_positive(ridge, "ridge", zero=True) * total
+    C = 1.0 if strength is None else np.inf if strength == 0.0 else 1.0 / strength
     few = getattr(X, "ndim", 2) == 2 and X.shape[1] <= MOST_WEIGHTS
     return LogisticRegression(
         C=C,

@@ -17,7 +17,7 @@ from .fit_rows import Folds, Ints, Reading
 from .guesses import Coded
 from .posteriors import RuleClassifier, Stack, learn_posteriors, rule_scores
 
-RATES = "units='rates'"
+RATES, LOSSES = "units='rates'", "units='losses'"
 FEWEST_DRIVEN = 16
 """Fewest rows of a label in a compared group: rates of fewer people cannot be driven, and a model would tell them."""
 
@@ -88,15 +88,16 @@ class RateProblem:
         layout = self.objectives.layout
         if layout.cells.shares is not None:
             raise InputError(
-                f"{RATES} needs the group of every row, found GroupProbabilities; leave it out, or give groups."
+                f"{spelled(RATES)} needs the group of every row, found GroupProbabilities; leave it out, or give "
+                "groups."
             )
         compared = np.unique(np.concatenate([average.cells for average in layout.averages]))
         pairs, counts = np.unique(np.stack([self.rows.label, self.rows.cell]), axis=1, return_counts=True)
         if (counts[np.isin(pairs[1], compared)] < FEWEST_DRIVEN).any():
             raise InputError(
-                f"a group has fewer than {FEWEST_DRIVEN} rows of a label, expected more for {RATES}: rates of so few "
-                "people cannot be driven, and their number could be read from the models; merge groups, or leave some "
-                f"out with {spelled('min_size', 'groups=Groups(min_size=...)')}."
+                f"a group has fewer than {FEWEST_DRIVEN} rows of a label, expected more for {spelled(RATES)}: rates of "
+                "so few people cannot be driven, and their number could be read from the models; merge groups, or "
+                f"leave some out with {spelled('min_size', 'groups=Groups(min_size=...)')}."
             )
 
 
@@ -138,8 +139,8 @@ def rate_problem(
     """
     if any(is_dask(part) for part in (X, y, sensitive_features, sample_weight)):
         raise InputError(
-            f"{RATES} is for data in memory, found Dask collections; give it a sample, X.compute(), or use "
-            "units='losses'."
+            f"{spelled(RATES)} is for data in memory, found Dask collections; give it a sample, X.compute(), or use "
+            f"{spelled(LOSSES)}."
         )
     kept = fit_rows.kept_rows(X, y, sensitive_features, sample_weight)
     asked: Sequence[Any] = estimator if isinstance(estimator, (list, tuple)) else [estimator]
@@ -155,8 +156,9 @@ def rate_problem(
     for notion in question.notions:
         if notion.no_rates:
             raise InputError(
-                f"notion {notion.name!r} compares no rates of decisions, found {RATES}; use 'disparate_mistreatment' "
-                "for error rates or 'demographic_parity' for selection rates, or units='losses'."
+                f"notion {notion.name!r} compares no rates of decisions, found {spelled(RATES)}; use "
+                "'disparate_mistreatment' for error rates or 'demographic_parity' for selection rates, or "
+                f"{spelled(LOSSES)}."
             )
     asked_of = (kept.labels, kept.groups, kept.weight)
     objectives = Objectives.of(replace(question, surrogate="rate"), *asked_of)

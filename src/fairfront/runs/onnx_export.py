@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,26 +11,23 @@ import numpy as np
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.svm import LinearSVC
 
-from ..exceptions import InputError, require
+from ..exceptions import InputError
 from ..objectives import Array, Task
+from ..problems.learners import SURE
+from ..problems.posteriors import RuleClassifier, Stack
 from ..storage.folders import write_file
 from ..storage.places import check_new_file
 from ..tables.encoder import CategoryBlock, NumberBlock, TableEncoder
 from ..validation import counted
+from .onnx_graph import LABEL, PROBABILITIES, SCORES, Graph
 
 CLASSIFIERS = (LogisticRegression, LinearSVC, RidgeClassifier)
 REGRESSORS = (Ridge, LinearRegression)
-LABEL, PROBABILITIES, SCORES = "label", "probabilities", "scores"
 DOC = (
     "A linear model made with fairfront. Inputs are columns of a table as they come: numbers as doubles (NaN is "
     "missing), categories as text without blanks around it (empty is missing)."
 )
 BARE = "A linear model made with fairfront. The input X is the matrix of encoded features, as doubles."
-OPSET, LABEL_OPSET = 17, 2
-IR_VERSION = 8
-"""An early version of the format, which every runtime of the opset reads."""
-TYPES = {"f": "DOUBLE", "i": "INT64", "U": "STRING"}
-"""ONNX's names of numpy's kinds of arrays."""
 
 
 def export_onnx(
@@ -44,8 +40,8 @@ def export_onnx(
     encoder : TableEncoder or None
         From columns to features. None: the graph reads the features themselves, as one input ``X`` (N, d).
     model : estimator
-        Fitted LogisticRegression, LinearSVC, RidgeClassifier, Ridge or LinearRegression, or a FixedThresholdClassifier
-        around one, whose threshold the graph decides at.
+        Fitted LogisticRegression, LinearSVC, RidgeClassifier, Ridge or LinearRegression, a RuleClassifier on logistic
+        posteriors, or a FixedThresholdClassifier around one, whose threshold the graph decides at.
     task : Task
         Classes of the labels.
     path : path, optional
@@ -71,15 +67,21 @@ def export_onnx(
     if hasattr(model, "threshold"):
         place = 1 if model.pos_label is None else task.classes.index(model.pos_label)
         task, threshold, model = replace(task, favourable=place), float(model.threshold), model.estimator
-    coef, intercept = _weights(model, task)
-    graph = _Graph()
+    rule = model.posteriors if isinstance(model, RuleClassifier) else None
+    coef, intercept = _weights(model, task) if rule is None else _guesses(rule)
+    graph = Graph()
     if encoder is None:
         X = graph.input("X", "f", coef.shape[1])
         total, inputs = graph.node("MatMul", X, graph.constant(coef.T)), {X: "X"}
     else:
         total, inputs = _from_columns(graph, encoder, coef)
     scores = graph.node("Add", total, graph.constant(intercept))
-    _answers(graph, scores, len(coef), task, isinstance(model, LogisticRegression), threshold)
+    if rule is None:
+        _answers(graph, scores, len(coef), task, isinstance(model, LogisticRegression), threshold)
+    else:
+        weights = model.weights[:, 1:] - model.weights[:, :1] if len(task.classes) == 2 else model.weights
+        total = graph.node("MatMul", _pairs(graph, scores, rule), graph.constant(weights))
+        _answers(graph, total, weights.shape[1], task, False, threshold)
     known = {"inputs": json.dumps(inputs, ensure_ascii=False)}
     if task.kind != "regression":
         classes = json.dumps([str(label) for label in task.classes], ensure_ascii=False)
@@ -114,7 +116,48 @@ def _weights(model: Any, task: Task) -> tuple[Array, Array]:
     return coef, np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), (K,)).copy()
 
 
-def _from_columns(graph: _Graph, encoder: TableEncoder, coef: Array) -> tuple[str, dict[str, str]]:
+def _guesses(rule: Stack) -> tuple[Array, Array]:
+    """Return the coefficients of all guesses of a rule, one below the other, and their intercepts."""
+    models = [guess.model for part in rule.parts for guess in part.guesses if guess.model is not None]
+    strange = [type(model).__name__ for model in models if type(model) is not LogisticRegression]
+    strange += ["a class that training lacks" for part in rule.parts for guess in part.guesses if not guess.is_plain]
+    if strange:
+        raise InputError(
+            f"an ONNX export of a rule on posteriors of {strange[0]} is not supported, expected logistic ones: trace "
+            "with units='rates' and no estimator."
+        )
+    coef = np.concatenate([np.asarray(model.coef_, dtype=np.float64) for model in models])
+    return coef, np.concatenate([np.asarray(model.intercept_, dtype=np.float64) for model in models])
+
+
+def _pairs(graph: Graph, scores: str, rule: Stack) -> str:
+    """Add P(label, cell | x) (N, pairs) to the scores of all guesses, as `Stack.pairs` does in Python."""
+    start, mixed = 0, []
+    for share, part in zip(rule.shares, rule.parts, strict=True):
+        found: list[str] = []  # empty where one class is sure
+        for guess in part.guesses:
+            size = 0 if guess.model is None else len(guess.model.coef_)
+            if not size:
+                found.append("")
+                continue
+            own = graph.node("Gather", scores, graph.constant(np.arange(start, start + size)), axis=1)
+            if size == 1:
+                own = graph.node("Concat", graph.node("Mul", own, graph.constant(0.0)), own, axis=1)
+            found.append(graph.node("Softmax", own, axis=1))
+            start += size
+        label, *members = found
+        joint = []
+        for place, member in enumerate(members):
+            one = graph.node("Gather", label, graph.constant([place]), axis=1)
+            joint.append(graph.node("Mul", one, member) if member else one)
+        mixed.append(graph.node("Mul", graph.node("Concat", *joint, axis=1), graph.constant(float(share))))
+    total = mixed[0] if len(mixed) == 1 else graph.node("Sum", *mixed)
+    logs = graph.node("Log", graph.node("Max", total, graph.constant(SURE)))
+    scaled = graph.node("MatMul", logs, graph.constant(rule.scaling.slope))
+    return graph.node("Softmax", graph.node("Add", scaled, graph.constant(rule.scaling.bias)), axis=1)
+
+
+def _from_columns(graph: Graph, encoder: TableEncoder, coef: Array) -> tuple[str, dict[str, str]]:
     """Add the inputs and what each column adds to the scores; return the sum (N, K) and the column of each input."""
     widths = [len(block.feature_names) for block in encoder.blocks]
     if sum(widths) != coef.shape[1]:
@@ -132,7 +175,7 @@ def _from_columns(graph: _Graph, encoder: TableEncoder, coef: Array) -> tuple[st
     return graph.node("Sum", *terms), dict(zip(names, encoder.columns, strict=True))
 
 
-def _numbers_term(graph: _Graph, names: Sequence[str], blocks: Sequence[NumberBlock], parts: Sequence[Array]) -> str:
+def _numbers_term(graph: Graph, names: Sequence[str], blocks: Sequence[NumberBlock], parts: Sequence[Array]) -> str:
     """Add ((x or median) - mean) factor for all numbers at once, and the indicators of missing ones."""
     values = graph.node("Concat", *names, axis=1)
     absent = graph.node("IsNaN", values)
@@ -150,7 +193,7 @@ def _numbers_term(graph: _Graph, names: Sequence[str], blocks: Sequence[NumberBl
     return graph.node("Add", term, graph.node("MatMul", marked, graph.constant(marks)))
 
 
-def _category_term(graph: _Graph, name: str, block: CategoryBlock, part: Array, missing: Sequence[str]) -> str:
+def _category_term(graph: Graph, name: str, block: CategoryBlock, part: Array, missing: Sequence[str]) -> str:
     """Add the coefficients of each row's level, looked up in a table whose last row is 0 for levels without any."""
     none = len(block.levels) + block.other + block.missing
     absent = none - 1 if block.missing else none
@@ -167,7 +210,7 @@ def _category_term(graph: _Graph, name: str, block: CategoryBlock, part: Array, 
     return graph.node("Gather", table, graph.squeezed(codes), axis=0)
 
 
-def _answers(graph: _Graph, scores: str, K: int, task: Task, probable: bool, threshold: float | None) -> None:
+def _answers(graph: Graph, scores: str, K: int, task: Task, probable: bool, threshold: float | None) -> None:
     """Add the outputs to the scores (N, K), as `predict` and `predict_proba` do in Python."""
     if task.kind == "regression":
         graph.output(LABEL, "f", graph.squeezed(scores))
@@ -188,7 +231,7 @@ def _answers(graph: _Graph, scores: str, K: int, task: Task, probable: bool, thr
     graph.output(PROBABILITIES if probable else SCORES, "f", found, max(K, 2) if probable else K)
 
 
-def _decided(graph: _Graph, scores: str, found: str, task: Task, threshold: float | None) -> str:
+def _decided(graph: Graph, scores: str, found: str, task: Task, threshold: float | None) -> str:
     """Return the place of the class that is decided, (N,); a threshold is on what speaks for the favourable label."""
     if task.kind == "multiclass":
         return graph.node("ArgMax", scores, axis=1, keepdims=0)
@@ -201,65 +244,3 @@ def _decided(graph: _Graph, scores: str, found: str, task: Task, threshold: floa
         second = graph.node("GreaterOrEqual", response, graph.constant(threshold))
         second = second if task.favourable == 1 else graph.node("Not", second)
     return graph.node("Cast", graph.squeezed(second), to=graph.onnx.TensorProto.INT64)
-
-
-class _Graph:
-    """Inputs, constants, nodes and outputs of one graph; no input has the name of an output."""
-
-    def __init__(self) -> None:
-        self.onnx = require("onnx", "onnx", "an ONNX export")
-        self._names = {"", LABEL, PROBABILITIES, SCORES}
-        self._counts: Counter[str] = Counter()
-        self._inputs: list[Any] = []
-        self._outputs: list[Any] = []
-        self._nodes: list[Any] = []
-        self._constants: list[Any] = []
-
-    def input(self, name: str, kind: str, *shape: int) -> str:
-        """An input (N, *shape), whose name gets a number where it is taken."""
-        given = self._unique(name)
-        self._inputs.append(self._value(given, kind, shape))
-        return given
-
-    def output(self, name: str, kind: str, source: str, *shape: int) -> None:
-        self._nodes.append(self.onnx.helper.make_node("Identity", [source], [name]))
-        self._outputs.append(self._value(name, kind, shape))
-
-    def constant(self, values: Any) -> str:
-        name, array = self._unique("constant"), np.asarray(values)
-        if array.dtype.kind == "U":
-            array = array.astype(object)
-        self._constants.append(self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), name))
-        return name
-
-    def node(self, kind: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
-        name = self._unique(kind.lower())
-        self._nodes.append(self.onnx.helper.make_node(kind, list(inputs), [name], domain=domain, **attributes))
-        return name
-
-    def squeezed(self, source: str) -> str:
-        """From (N, 1) to (N,)."""
-        return self.node("Squeeze", source, self.constant([1]))
-
-    def finish(self, doc: str, facts: dict[str, str]) -> bytes:
-        helper = self.onnx.helper
-        graph = helper.make_graph(self._nodes, "fairfront", self._inputs, self._outputs, self._constants)
-        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", LABEL_OPSET)]
-        model = helper.make_model(
-            graph, producer_name="fairfront", opset_imports=opsets, ir_version=IR_VERSION, doc_string=doc
-        )
-        helper.set_model_props(model, facts)
-        self.onnx.checker.check_model(model, full_check=True)
-        return bytes(model.SerializeToString(deterministic=True))
-
-    def _value(self, name: str, kind: str, shape: tuple[int, ...]) -> Any:
-        code = getattr(self.onnx.TensorProto, TYPES[kind])
-        return self.onnx.helper.make_tensor_value_info(name, code, ["N", *shape])
-
-    def _unique(self, name: str) -> str:
-        given = name
-        while given in self._names:
-            self._counts[name] += 1
-            given = f"{name}_{self._counts[name]}"
-        self._names.add(given)
-        return given
