@@ -128,6 +128,11 @@ def test_errors_of_the_reference_are_those_of_the_program() -> None:
             assert part.strip() in known, f"no text of the program has {part.strip()!r}"
 
 
+def test_citations_name_this_version() -> None:
+    assert f"version = {{{ff.__version__}}}" in REFERENCE["citing"]
+    assert f"version: {ff.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
 def test_every_command_is_listed_with_its_options() -> None:
     text = own("program").commands_page()
     for command in (
