@@ -67,7 +67,7 @@ def notebook_form(record: Evaluation) -> str:
         record = published(record, record.task)
     names = [name for name in record.columns if "." not in name] or list(record.columns)
     places = range(min(ROWS, record.n_models) if record.small else 0)
-    rows = [(str(place), *(f"{record[name][place]:.4g}" for name in names)) for place in places]
+    rows = [(str(place), *(f"{record[name][place]:.4f}" for name in names)) for place in places]
     said = f"{counted(record.n_models, 'model')} on {counted(record.n, 'row')} of {record.name}; {record.rule}"
     after = "evaluation['tpr_gap'] is a column; front.to_frame() has all of them."
     return html_record("Evaluation", said, html_table(("place", *names), rows), after)
