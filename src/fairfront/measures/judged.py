@@ -79,8 +79,8 @@ def read_judged(
             f"{truly} has shape {other} and {what} {shape}, expected one value per row in both, and at least one row."
         )
     labels, weight = check_labels(y_true, n, truly), check_weights(sample_weight, n)
-    continuous = labels.dtype.kind == "f" and str(type_of_target(labels)).startswith("continuous")
-    if task == "regression" or (task is None and continuous):
+    guessed = task is None and labels.dtype.kind == "f"
+    if task == "regression" or (guessed and str(type_of_target(labels)).startswith("continuous")):
         operating.refuse("values to be predicted (regression)")
         values = as_numbers(labels, truly, "regression needs numbers")
         predictions = as_numbers(check_labels(given, n, what), what, "regression needs numbers")
