@@ -63,12 +63,12 @@ class Evaluation(Record):
         Attributes whose groups are probabilities: rates are weighted means, gaps usually understate those of people.
     small : int
         Counts below it are rounded, see `fairfront.measures.disclosure`; 0 for exact counts.
+    task : Task or None
+        What was predicted, as long as counts are exact.
     ranges : dict of attribute name to ranges per rate
         Where counts are rounded, the least and the most that exact rates can be; "" has those of all rows.
     sums : Sums or None
         Exact counts behind the figures; they stay in memory and are never written.
-    task : Task or None
-        What was predicted, known together with ``sums``.
     operating : OperatingPoint or None
         The rule and the cut-offs (N,) that decisions were made at; None at 0.5 (or a score of 0), which nobody gave.
     labels : array of shape (K,) or None
@@ -88,9 +88,9 @@ class Evaluation(Record):
     effective_n: float | None = None
     proxies: tuple[str, ...] = ()
     small: int = 0
+    task: Task | None = field(default=None, repr=False)
     ranges: dict[str, dict[str, RateRange]] = field(default_factory=dict)
     sums: Sums | None = field(default=None, repr=False)
-    task: Task | None = field(default=None, repr=False)
     operating: OperatingPoint | None = None
     labels: Array | None = None
     alike: Array | None = None
@@ -260,8 +260,8 @@ def judgement_of(sums: Sums, task: Task, attributes: Sequence[Attribute], name: 
     """``area`` (N,) is the AUC."""
     good, pairs = task.favourable, list(zip(attributes, sums.groups, strict=True))
     groups = {each.name: rates_of(counts, each.levels, good) for each, counts in pairs}
-    record = evaluation_of(name, task, sums.overall, groups, area)
-    record = replace(record, sums=sums, task=task, proxies=tuple(each.name for each in attributes if each.is_proxy))
+    record = replace(evaluation_of(name, task, sums.overall, groups, area), task=task)
+    record = replace(record, sums=sums, proxies=tuple(each.name for each in attributes if each.is_proxy))
     if sums.effective_n is None:
         return record
     sizes = {

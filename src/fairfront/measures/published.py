@@ -55,22 +55,10 @@ def published(record: Evaluation, task: Task) -> Evaluation:
     if area is not None and isinstance(everyone, Counts) and everyone.rows[:1].sum(axis=(0, 1, 3)).min() < LIMIT:
         area = np.full_like(area, np.nan)  # it rests on a few people of one label
     found = evaluation_of(record.name, task, _overall(record.sums, task), groups, area)
-    figures = {name: getattr(found, name) for name in ("columns", "signed", "groups", "labels", "alike")}
+    figures = {name: getattr(found, name) for name in ("columns", "signed", "groups", "labels", "alike", "task")}
     known = {name: sizes[name] for name in record.sizes}
     ranges = {name: dict(sorted(each.items())) for name, each in ranges.items()}
-    return replace(record, **figures, sizes=known, ranges=ranges, small=LIMIT, sums=None, task=None)
-
-
-def notebook_form(record: Evaluation) -> str:
-    """Return escaped HTML of the first models as they may be shared; exact figures that cannot be rounded stay out."""
-    if record.task is not None and record.sums is not None:
-        record = published(record, record.task)
-    names = [name for name in record.columns if "." not in name] or list(record.columns)
-    places = range(min(ROWS, record.n_models) if record.small else 0)
-    rows = [(str(place), *(f"{record[name][place]:.4f}" for name in names)) for place in places]
-    said = f"{counted(record.n_models, 'model')} on {counted(record.n, 'row')} of {record.name}; {record.rule}"
-    after = "evaluation['tpr_gap'] is a column; front.to_frame() has all of them."
-    return html_record("Evaluation", said, html_table(("place", *names), rows), after)
+    return replace(record, **figures, sizes=known, ranges=ranges, small=LIMIT, sums=None)
 
 
 def _means(exact: Means, pool: Pool, sums: Sums) -> GroupMeans:
@@ -227,3 +215,15 @@ def _share_range(
     unknown = (fewest == 0) & ~nothing
     low, high = np.where(unknown, 0.0, low), np.where(unknown, 1.0, high)
     return RateRange(low, high, np.asarray(np.where(shown > 0, np.nan_to_num(ratio(fewest, shown)), 0.0).min(axis=0)))
+
+
+def notebook_form(record: Evaluation) -> str:
+    """Return escaped HTML of the first models as they may be shared; exact figures that cannot be rounded stay out."""
+    if record.task is not None and record.sums is not None:
+        record = published(record, record.task)
+    names = [name for name in record.columns if "." not in name] or list(record.columns)
+    places = range(min(ROWS, record.n_models) if record.small else 0)
+    rows = [(str(place), *(f"{record[name][place]:.4f}" for name in names)) for place in places]
+    said = f"{counted(record.n_models, 'model')} on {counted(record.n, 'row')} of {record.name}; {record.rule}"
+    after = "evaluation['tpr_gap'] is a column; front.to_frame() has all of them."
+    return html_record("Evaluation", said, html_table(("place", *names), rows), after)
