@@ -15,8 +15,8 @@ import pytest
 import fairfront as ff
 from fairfront import datasets, pareto
 from fairfront.solvers import Status
-from tests.docs.pages import DOCS, PAGES
 from tests.support.places import ROOT
+from tests.support.site import DOCS, PAGES
 
 SOURCE = Path(ff.__file__).parent
 REFERENCE = {path.stem: path.read_text(encoding="utf-8") for path in (DOCS / "reference").glob("*.md")}
@@ -53,6 +53,20 @@ def test_every_page_can_be_reached() -> None:
     assert not lost, f"no table of contents names {sorted(lost)}"
     wrong = {entry for entry in entries if not any(fnmatch(page, entry) for page in (*pages, "gallery/index"))}
     assert not wrong, f"tables of contents name pages that do not exist: {sorted(wrong)}"
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the names of a page's headings in links, as GitHub and the site make them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    heads = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(DOCS).as_posix())
+def test_links_to_headings_hold(page: Path) -> None:
+    for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]*)\)", page.read_text(encoding="utf-8")):
+        place = page.parent / target if target else page
+        assert anchor in anchors(place), f"{target} has no heading {anchor}"
 
 
 def names_of(text: str) -> set[str]:

@@ -37,6 +37,7 @@ def published(record: Evaluation, task: Task) -> Evaluation:
     """Return an evaluation in which no count below `LIMIT` is exact; one that was published already stays as it is."""
     if record.small:
         return record
+    record = replace(record, task=None)
     if record.sums is None:
         raise InputError(f"evaluation {record.name!r} has no counts to publish, expected one made by evaluate.")
     groups: dict[str, PerGroup] = {}
@@ -55,7 +56,7 @@ def published(record: Evaluation, task: Task) -> Evaluation:
     if area is not None and isinstance(everyone, Counts) and everyone.rows[:1].sum(axis=(0, 1, 3)).min() < LIMIT:
         area = np.full_like(area, np.nan)  # it rests on a few people of one label
     found = evaluation_of(record.name, task, _overall(record.sums, task), groups, area)
-    figures = {name: getattr(found, name) for name in ("columns", "signed", "groups", "labels", "alike", "task")}
+    figures = {name: getattr(found, name) for name in ("columns", "signed", "groups", "labels", "alike")}
     known = {name: sizes[name] for name in record.sizes}
     ranges = {name: dict(sorted(each.items())) for name, each in ranges.items()}
     return replace(record, **figures, sizes=known, ranges=ranges, small=LIMIT, sums=None)
