@@ -195,6 +195,13 @@ def test_the_list_for_programs_names_every_page() -> None:
     assert "- [How it works](method.txt)" in text
 
 
+def test_spelling_reads_prose_alone() -> None:
+    page = "# Two words\n\nRead `this_code` and [a link](there.md).\n\n```python\nnotprose = 1\n```\n\n    z = psi\n"
+    assert own("spelling").words_of(page) == {"two", "words", "read", "and", "link"}
+    words = (DOCS / "_site" / "words.txt").read_text().split()
+    assert words == sorted(set(words))
+
+
 def test_the_gallery_is_large_enough_and_its_examples_are_short() -> None:
     assert len(GALLERY) >= 12
     for path in GALLERY:
