@@ -70,6 +70,7 @@ hostile: $(VENV)/test.stamp
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.hostile $(HOSTILE)
 
 docs: $(VENV)/docs.stamp
+	$(BIN)/python docs/_site/spelling.py
 	$(ONE_THREAD) $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	$(BIN)/python docs/_site/browser.py
 	@echo "docs/_build/html/index.html"

@@ -67,6 +67,8 @@ copybutton_line_continuation_character = "\\"
 sphinx_gallery_conf = {
     "examples_dirs": [str(HERE.parent / "examples" / "gallery")],
     "gallery_dirs": ["gallery"],
+    "backreferences_dir": "gallery/backreferences",
+    "doc_module": ("fairfront",),
     "filename_pattern": r"plot_",
     "abort_on_example_error": True,
     "download_all_examples": True,

@@ -30,12 +30,13 @@ def listing(pages: dict[str, tuple[str, str]]) -> str:
     return "\n".join((HEAD, *(f"## {part}\n\n" + "\n".join(lines) + "\n" for part, lines in by_part.items() if lines)))
 
 
-def first_sentence(text: str) -> str:
-    """Return the first sentence of the first paragraph that is neither a heading nor a list."""
-    for paragraph in text.split("\n\n")[1:]:
-        flat = " ".join(paragraph.split())
-        if len(flat) > 30 and flat[0].isalpha() and "***" not in flat and "===" not in flat:
-            return re.split(r"(?<=[.:?]) ", flat)[0]
+def first_sentence(document: Any) -> str:
+    """Return the first sentence of a page's first paragraph."""
+    from docutils import nodes
+
+    for paragraph in document.findall(nodes.paragraph):
+        if isinstance(paragraph.parent, nodes.section):
+            return re.split(r"(?<=[.:?]) ", " ".join(paragraph.astext().split()))[0]
     return ""
 
 
@@ -62,7 +63,7 @@ def write_twins(app: Any, error: Exception | None) -> None:
         place = Path(app.outdir) / f"{page}.txt"
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(translator.body, encoding="utf-8")
-        pages[page] = app.env.titles[page].astext(), first_sentence(translator.body)
+        pages[page] = app.env.titles[page].astext(), first_sentence(document)
     (Path(app.outdir) / "llms.txt").write_text(listing(pages), encoding="utf-8")
 
 

@@ -15,8 +15,8 @@ import pytest
 import fairfront as ff
 from fairfront import datasets, pareto
 from fairfront.solvers import Status
-from tests.docs.pages import DOCS, PAGES
 from tests.support.places import ROOT
+from tests.support.site import DOCS, PAGES
 
 SOURCE = Path(ff.__file__).parent
 REFERENCE = {path.stem: path.read_text(encoding="utf-8") for path in (DOCS / "reference").glob("*.md")}
@@ -53,6 +53,20 @@ def test_every_page_can_be_reached() -> None:
     assert not lost, f"no table of contents names {sorted(lost)}"
     wrong = {entry for entry in entries if not any(fnmatch(page, entry) for page in (*pages, "gallery/index"))}
     assert not wrong, f"tables of contents name pages that do not exist: {sorted(wrong)}"
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the names of a page's headings in links, as GitHub and the site make them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    heads = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(DOCS).as_posix())
+def test_links_to_headings_hold(page: Path) -> None:
+    for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]*)\)", page.read_text(encoding="utf-8")):
+        place = page.parent / target if target else page
+        assert anchor in anchors(place), f"{target} has no heading {anchor}"
 
 
 def names_of(text: str) -> set[str]:
@@ -128,6 +142,11 @@ def test_errors_of_the_reference_are_those_of_the_program() -> None:
             assert part.strip() in known, f"no text of the program has {part.strip()!r}"
 
 
+def test_citations_name_this_version() -> None:
+    assert f"version = {{{ff.__version__}}}" in REFERENCE["citing"]
+    assert f"version: {ff.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
 def test_every_command_is_listed_with_its_options() -> None:
     text = own("program").commands_page()
     for command in (
@@ -174,6 +193,13 @@ def test_the_list_for_programs_names_every_page() -> None:
     text = own("twins").listing({"start/csv": ("Five minutes", "From a file."), "method": ("How it works", "")})
     assert "## Start\n\n- [Five minutes](start/csv.txt): From a file." in text
     assert "- [How it works](method.txt)" in text
+
+
+def test_spelling_reads_prose_alone() -> None:
+    page = "# Two words\n\nRead `this_code` and [a link](there.md).\n\n```python\nnotprose = 1\n```\n\n    z = psi\n"
+    assert own("spelling").words_of(page) == {"two", "words", "read", "and", "link"}
+    words = (DOCS / "_site" / "words.txt").read_text().split()
+    assert words == sorted(set(words))
 
 
 def test_the_gallery_is_large_enough_and_its_examples_are_short() -> None:

@@ -101,7 +101,7 @@ def test_an_evaluation_shows_its_columns(front: ff.Frontier) -> None:
     record = front.record()
     text = read(record).text
     assert "4 models on 400 rows of validation" in text
-    assert f"{published(record, front.facts.task)['tpr_gap'][2]:.4g}" in text
+    assert f"{published(record, front.facts.task)['tpr_gap'][2]:.4f}" in text
 
 
 def test_an_evaluation_shows_what_may_be_shared() -> None:
@@ -109,8 +109,8 @@ def test_an_evaluation_shows_what_may_be_shared() -> None:
     known = {"favourable": "yes", "groups": ff.Groups(min_size=2)}
     front = ff.trace(X, y, sensitive_features=group, n_points=3, **known).evaluate(X, y, sensitive_features=group)
     shown = published(front.record(), front.facts.task)
-    assert f"{front.record()['tpr_gap'][0]:.4g}" not in read(front.record()).text
-    assert f"{shown['tpr_gap'][0]:.4g}" in read(front.record()).text
+    assert f"{front.record()['tpr_gap'][0]:.4f}" not in read(front.record()).text
+    assert f"{shown['tpr_gap'][0]:.4f}" in read(front.record()).text
     assert read(shown).text == read(front.record()).text
     assert "<td" not in replace(front.record(), task=None)._repr_html_()
 
@@ -131,7 +131,7 @@ def test_stability_shows_its_bands(front: ff.Frontier) -> None:
     refits = front.stability(X, y, sensitive_features={HOSTILE: group}, n=3, random_state=0, progress=False)
     text = read(refits).text
     assert "95% bands of 3 bootstrap refits" in text
-    assert f"{refits.loss[1, 0]:.4g} to {refits.loss[1, 1]:.4g}" in text
+    assert f"{refits.loss[1, 0]:.4f} to {refits.loss[1, 1]:.4f}" in text
 
 
 def test_a_chosen_model_and_its_run_show_themselves() -> None:

@@ -49,7 +49,7 @@ class Explanation:
         """Show the coefficients that moved most; changed decisions are counts of people and stay out."""
         lines = zip(self.features, self.before, self.after, self.changed_sign, strict=True)
         rows = [(str(name), f"{one:+.3g}", f"{two:+.3g}", "yes" if turned else "") for name, one, two, turned in lines]
-        table = html_table(("", "before", "after", "sign changed"), rows[:TOP])
+        table = html_table(("", "before (grey)", "after (orange)", "sign changed"), rows[:TOP])
         after = "flips counts who gains and who loses; front.to_html(path, X=...) shows it as it may be shared."
         return html_record("Explanation", self.sentence(), self._bars() + table, after)
 

@@ -209,7 +209,7 @@ class Stability(Record):
 
     def _repr_html_(self) -> str:
         """Show the bands of every point."""
-        bands = [(f"{low:.4g} to {high:.4g}" for low, high in each) for each in (self.loss, self.gap)]
+        bands = [(f"{low:.4f} to {high:.4f}" for low, high in each) for each in (self.loss, self.gap)]
         share = (f"{each:.1%}" if np.isfinite(each) else "" for each in self.flips)
         rows = zip(map(str, range(len(self.flips))), *bands, share, strict=True)
         table = html_table(("point", "loss", "worst gap", "decisions that differ"), list(rows))

@@ -63,12 +63,12 @@ class Evaluation(Record):
         Attributes whose groups are probabilities: rates are weighted means, gaps usually understate those of people.
     small : int
         Counts below it are rounded, see `fairfront.measures.disclosure`; 0 for exact counts.
+    task : Task or None
+        What was predicted, as long as counts are exact.
     ranges : dict of attribute name to ranges per rate
         Where counts are rounded, the least and the most that exact rates can be; "" has those of all rows.
     sums : Sums or None
         Exact counts behind the figures; they stay in memory and are never written.
-    task : Task or None
-        What was predicted, known together with ``sums``.
     scored : dict of attribute name to gaps of scores per figure
         Where a notion is about scores: ``auc_gap``, ``xauc_gap``, ``mean_score_gap`` and others.
     operating : OperatingPoint or None
@@ -96,10 +96,10 @@ class Evaluation(Record):
     effective_n: float | None = None
     proxies: tuple[str, ...] = ()
     small: int = 0
+    task: Task | None = field(default=None, repr=False)
     ranges: dict[str, dict[str, RateRange]] = field(default_factory=dict)
     scored: dict[str, dict[str, PairGaps]] = field(default_factory=dict)
     sums: Sums | None = field(default=None, repr=False)
-    task: Task | None = field(default=None, repr=False)
     operating: OperatingPoint | None = None
     labels: Array | None = None
     alike: Array | None = None

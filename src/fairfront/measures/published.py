@@ -42,6 +42,7 @@ def published(record: Evaluation, task: Task) -> Evaluation:
     """Return an evaluation in which no count below `LIMIT` is exact; one that was published already stays as it is."""
     if record.small:
         return record
+    record = replace(record, task=None)
     if record.sums is None:
         raise InputError(f"evaluation {record.name!r} has no counts to publish, expected one made by evaluate.")
     groups: dict[str, PerGroup] = {}
@@ -78,19 +79,7 @@ def published(record: Evaluation, task: Task) -> Evaluation:
     known = {name: sizes[name] for name in record.sizes}
     ranges = {name: dict(sorted(each.items())) for name, each in ranges.items()}
     figures |= {"design": design, "errors": errors, "critical": critical_table(record)}
-    return replace(record, **figures, sizes=known, ranges=ranges, small=LIMIT, sums=None, task=None)
-
-
-def notebook_form(record: Evaluation) -> str:
-    """Return escaped HTML of the first models as they may be shared; exact figures that cannot be rounded stay out."""
-    if record.task is not None and record.sums is not None:
-        record = published(record, record.task)
-    names = [name for name in record.columns if "." not in name] or list(record.columns)
-    places = range(min(ROWS, record.n_models) if record.small else 0)
-    rows = [(str(place), *(f"{record[name][place]:.4g}" for name in names)) for place in places]
-    said = f"{counted(record.n_models, 'model')} on {counted(record.n, 'row')} of {record.name}; {record.rule}"
-    after = "evaluation['tpr_gap'] is a column; front.to_frame() has all of them."
-    return html_record("Evaluation", said, html_table(("place", *names), rows), after)
+    return replace(record, **figures, sizes=known, ranges=ranges, small=LIMIT, sums=None)
 
 
 def _errors(record: Evaluation, name: str, pool: Pool, means: GroupMeans) -> dict[str, Array]:
@@ -313,3 +302,15 @@ def _share_range(
     unknown = (fewest == 0) & ~nothing
     low, high = np.where(unknown, 0.0, low), np.where(unknown, 1.0, high)
     return RateRange(low, high, np.asarray(np.where(shown > 0, np.nan_to_num(ratio(fewest, shown)), 0.0).min(axis=0)))
+
+
+def notebook_form(record: Evaluation) -> str:
+    """Return escaped HTML of the first models as they may be shared; exact figures that cannot be rounded stay out."""
+    if record.task is not None and record.sums is not None:
+        record = published(record, record.task)
+    names = [name for name in record.columns if "." not in name] or list(record.columns)
+    places = range(min(ROWS, record.n_models) if record.small else 0)
+    rows = [(str(place), *(f"{record[name][place]:.4f}" for name in names)) for place in places]
+    said = f"{counted(record.n_models, 'model')} on {counted(record.n, 'row')} of {record.name}; {record.rule}"
+    after = "evaluation['tpr_gap'] is a column; front.to_frame() has all of them."
+    return html_record("Evaluation", said, html_table(("place", *names), rows), after)

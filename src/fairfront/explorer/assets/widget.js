@@ -73,7 +73,9 @@ function render({ model, el }) {
   const solve = made("button", { type: "button" }, "Solve between this point and the next");
   const said = made("p", { role: "status" });
   label.append(slider);
-  el.append(made("b", {}, "Frontier "), drawn, label, shown, solve, said);
+  const whole = made("div", { style: "font:13px/1.4 system-ui,sans-serif" });
+  whole.append(made("b", {}, "Frontier"), drawn, label, shown, solve, said);
+  el.append(whole);
 
   function draw() {
     const points = model.get("points");
