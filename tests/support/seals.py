@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fairfront.runs.decision import ADDED
+from fairfront.runs.decision_chain import ADDED
 from fairfront.storage.documents import pack
 from fairfront.storage.packages import checksum_of, digest_of, found_in, write_checksums
 

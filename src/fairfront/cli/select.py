@@ -100,7 +100,7 @@ def select(
     from ..measures.disclosure import EXACT, ROUNDED
     from ..runs.archive import MODEL, check_formats
     from ..runs.card import read_about
-    from ..runs.decision import check_recordable
+    from ..runs.decision_chain import check_recordable
     from ..runs.manifest import key_of
     from ..runs.options import pair_sentences, promise_words
     from ..runs.pipeline import with_exact_counts, write_choice

@@ -145,7 +145,7 @@ def trace(
     Example: fairfront trace adult.csv --target income --favourable ">50K" --groups sex,race:ref=White -o run
     """
     from ..runs import Settings
-    from ..runs.decision import check_kept
+    from ..runs.decision_chain import check_kept
     from ..runs.manifest import key_of
     from ..runs.pipeline import run_of
     from ..runs.run import RUN

@@ -278,8 +278,7 @@ class FrontierClassifier(ClassifierMixin, FairClassifier, _FrontierFit):  # type
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the decided label of every row, at the operating point if there is one."""
         check_is_fitted(self)
-        point = self.frontier_.operating()
-        if point is None:
+        if (point := self.frontier_.operating()) is None:
             return super().predict(X)
         place = [self.frontier_.place(self.chosen_id_)]
         _, second = self.frontier_.models.take(place).decisions(self._checked(X), point.take(place))

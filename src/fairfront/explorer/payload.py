@@ -12,7 +12,8 @@ from ..exceptions import InputError
 from ..frontier import Facts, Frontier
 from ..frontier.judgement import is_test, operating_words
 from ..frontier.models import Models, Places
-from ..frontier.selection import GAPS, plain_place, walk
+from ..frontier.nearest import GAPS
+from ..frontier.selection import plain_place, walk
 from ..measures import ClassRates, Evaluation, GroupRates, PerGroup
 from ..measures.claims import decides_alike, no_better, rival_words
 from ..measures.figures import RATIO_OF, Column, larger_is_better

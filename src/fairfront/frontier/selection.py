@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
@@ -11,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
-from ..measures.claims import trivial, worst_pair
-from ..measures.figures import MORE, Column, larger_is_better
-from ..measures.intervals import worst_gap_floor
-from ..measures.notion_figures import SCORES
+from ..measures.claims import trivial
+from ..measures.figures import Column, larger_is_better
 from ..measures.promises import expected, has_ends, together
 from ..objectives import Array
 from ..solvers import Status
@@ -29,13 +26,11 @@ from ..validation import (
     refuse,
 )
 from ..validation.inputs import check_preferences
+from .nearest import Places, nothing_found, training_columns
 
 if TYPE_CHECKING:
     from .frontier_figures import FrontierFigures
 
-GAPS = tuple(f"{rate}_gap" for rate in ("tpr", "fpr", "selection", "error", "recall", "precision", *MORE, *SCORES))
-"""Gaps of shares, which have intervals."""
-Places = NDArray[np.intp]
 NEITHER = frozenset({"approval_rate"})
 """Columns of which neither larger nor smaller values are better: they can be bounded from both sides."""
 ALONE = ("id", "preference", "knee")
@@ -116,28 +111,28 @@ class Rule:
         usual = next((name for name in ("error", "mse") if name in known), "loss")
         allowed = self.allowed(front)[among]
         if not allowed.any():
-            raise InputError(self._nothing(front, among))
+            raise InputError(nothing_found(self, front, among))
         for name, tolerance in (self.within or {}).items():
-            values = _finite((-1.0 if larger_is_better(name) else 1.0) * self._column(front, name)[among], name)
+            values = _finite((-1.0 if larger_is_better(name) else 1.0) * self.column(front, name)[among], name)
             allowed &= values <= values.min() + tolerance
         if not allowed.any():
             listed = ", ".join(f"{name} within {value:g} of the best" for name, value in (self.within or {}).items())
             raise InputError(f"no point that meets the bounds has {listed}; allow more.")
         asked = self.least or self.most
-        best = self._best(front, asked)[among] if asked else self._column(front, usual)[among]
+        best = self._best(front, asked)[among] if asked else self.column(front, usual)[among]
         values = _finite(-best if self.most else best, asked or usual)
-        seen = (self._column(front, asked or usual) * (-1.0 if self.most else 1.0))[among]
+        seen = (self.column(front, asked or usual) * (-1.0 if self.most else 1.0))[among]
         order = np.lexsort((np.nan_to_num(seen[allowed], nan=np.inf), values[allowed]))  # of equal ends as observed
         return int(among[np.flatnonzero(allowed)[order[0]]])
 
     def _best(self, front: FrontierFigures, name: str) -> Array:
         if self.confidence is None and front.evaluations and front.judged(self.on).parts(name):
             return expected(front.judged(self.on), name)
-        return self._column(front, name, self.confidence)
+        return self.column(front, name, self.confidence)
 
-    def _column(self, front: FrontierFigures, name: str, confidence: float | None = None) -> Array:
+    def column(self, front: FrontierFigures, name: str, confidence: float | None = None) -> Array:
         """Return a column of the evaluation that is chosen on, or of training."""
-        if name in _training(front) or not front.evaluations:
+        if name in training_columns(front) or not front.evaluations:
             return front.column(name)
         record = front.judged(self.on)
         return record.figure(name) if confidence is None else together(record, name, confidence)
@@ -146,7 +141,7 @@ class Rule:
         """Tell which points meet all bounds, (N,), as far as the evaluation's rows can tell."""
         met, over, sure = np.ones(len(front), dtype=bool), np.full(len(front), -np.inf), False
         for name, bound, sign in self.bounds():
-            excess = self._values(front, name, sign) - sign * bound
+            excess = self.values(front, name, sign) - sign * bound
             if self._in_sequence(front, name):
                 over, sure = np.maximum(over, excess / max(abs(bound), 1e-9)), True
             else:
@@ -155,7 +150,7 @@ class Rule:
 
     def _in_sequence(self, front: FrontierFigures, name: str) -> bool:
         """Tell whether a bound is on a figure with confidence ends, of points that lie along a path."""
-        if self.confidence is None or not front.facts.trained or name in _training(front):
+        if self.confidence is None or not front.facts.trained or name in training_columns(front):
             return False
         return has_ends(front.judged(self.on), name)
 
@@ -175,9 +170,9 @@ class Rule:
         largest, smallest = (self.at_most or {}).items(), (self.at_least or {}).items()
         return [*((name, bound, 1.0) for name, bound in largest), *((name, bound, -1.0) for name, bound in smallest)]
 
-    def _values(self, front: FrontierFigures, name: str, sign: float) -> Array:
+    def values(self, front: FrontierFigures, name: str, sign: float) -> Array:
         """Return what a bound is put on: ends of single points, or of all of them where they lie on no path."""
-        if name in _training(front) or not front.evaluations:
+        if name in training_columns(front) or not front.evaluations:
             return _finite(sign * front.column(name), name)
         record = front.judged(self.on)
         if Column.of(name).kind in NEITHER:
@@ -208,71 +203,6 @@ class Rule:
                 instead = f"{spelled('at_most')} or {spelled('at_least')}"
                 raise InputError(f"{spelled('within')} has {column}, which has no best value; use {instead}.")
 
-    def _nothing(self, front: FrontierFigures, among: Places) -> str:
-        """Say that nothing meets the bounds, which point comes nearest, and what these rows could support at best."""
-        over, bounds = np.zeros(len(front)), self.bounds()
-        for name, bound, sign in bounds:
-            over += np.maximum(self._values(front, name, sign) - sign * bound, 0.0)
-        place = int(among[np.argmin(over[among])])
-        asked = ", ".join(f"{n} {'<=' if s > 0 else '>='} {b:g}" for n, b, s in bounds)
-        found = ", ".join(self._told(front, name, sign, place) for name, _, sign in bounds)
-        surely = "" if self.confidence is None else f" at {self.confidence:.0%} confidence"
-        said = [f"no point has {asked}{surely}", f"the nearest is id {front.ids[place]} with {found}"]
-        idle = [i for i in front.solved if over[i] < over[place] and i not in among]
-        for some, what in (
-            ([i for i in idle if over[i] == 0], "would"),
-            ([i for i in idle if over[i] > 0], "comes nearer"),
-        ):
-            if some:
-                named = ", ".join(str(front.ids[i]) for i in some)
-                said.append(
-                    f"id {named} {what}, but gives nearly everyone the same decision, or is no better than chance"
-                )
-        claims = (self._least_claim(front, name, among) for name, _, _ in bounds)
-        said += [text for text in claims if text]
-        less = "" if self.confidence is None else f", or take expected gaps with {spelled('confidence=None (0)')}"
-        enough = " ".join(self._enough(front, *each, place) for each in bounds)
-        return "; ".join([*said, f"{enough} would take it; or evaluate on more rows or trace further{less}."])
-
-    def _enough(self, front: FrontierFigures, name: str, bound: float, sign: float, place: int) -> str:
-        """Return the bound that a point meets, as it is asked for."""
-        needed = max(float(self._values(front, name, sign)[place]), sign * bound)
-        kind, value = "at_most" if sign > 0 else "at_least", f"{sign * np.ceil(1e3 * needed - 1e-9) / 1e3:g}"
-        asked = spelled(kind)
-        return f"{kind}={{{name!r}: {value}}}" if asked == kind else f"{asked} {shlex.quote(f'{name}={value}')}"
-
-    def _told(self, front: FrontierFigures, name: str, sign: float, place: int) -> str:
-        """Say what a point has: its bound or expected gap, called so, and what is observed where that is another."""
-        value, seen = sign * self._values(front, name, sign)[place], float(self._column(front, name)[place])
-        told = f"{self._word(front, name)} = {value:.4g}"
-        return told if value == seen else f"{told} (observed: {seen:.4g})"
-
-    def _word(self, front: FrontierFigures, name: str) -> str:
-        """Say which of its figures a bound is put on."""
-        if name in _training(front) or not front.evaluations or not has_ends(front.judged(self.on), name):
-            return name
-        if self.confidence is None:
-            return name if Column.of(name).kind == "error" else f"expected {name}"
-        return f"{'lower' if larger_is_better(name) else 'upper'} bound of {name}"
-
-    def _least_claim(self, front: FrontierFigures, name: str, among: Places) -> str:
-        """Say the smallest gap that the evaluation's rows could demonstrate at the rates of some points."""
-        if self.confidence is None or name in _training(front) or Column.of(name).kind not in GAPS:
-            return ""
-        record, confidence = front.judged(self.on), self.confidence
-        parts = record.parts(name)
-        floors = np.stack([record.figure(part, confidence, worst_gap_floor) for part in parts])
-        floor = np.fmax.reduce(floors)
-        if np.isnan(floor[among]).all():
-            return ""
-        place = int(among[np.nanargmin(floor[among])])
-        pair = worst_pair(record, parts[int(np.nanargmax(floors[:, place]))], place, front.facts.task)
-        assert pair is not None
-        few = f"{pair.fewest[0]:.0f} and {pair.fewest[1]:.0f} people{pair.label}"
-        unit = 10.0 ** (np.floor(np.log10(max(floor[place], 1e-12))) - 1)
-        down = np.floor(floor[place] / unit + 1e-9) * unit  # towards 0, so that no upper end is below what is told
-        return f"with {few} in the smallest groups, no gap below about {down:.2g} can be demonstrated"
-
 
 def walk(front: FrontierFigures) -> Places:
     """Return the finished points from the largest gap to the smallest and on past zero; the others are left out."""
@@ -280,10 +210,6 @@ def walk(front: FrontierFigures) -> Places:
     past = np.array([front.status[i] is Status.PAST for i in places])
     gap = front.gaps[places].max(axis=1)
     return np.asarray(places[np.lexsort((front.loss[places], np.where(past, gap, -gap)))])
-
-
-def _training(front: FrontierFigures) -> tuple[str, ...]:
-    return ("loss", front.facts.gap_column, *front.facts.gap_columns)
 
 
 def usable(front: FrontierFigures, on: str | None) -> Places:

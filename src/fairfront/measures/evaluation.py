@@ -126,7 +126,7 @@ class Evaluation(Record):
         return len(next(iter(self.columns.values())))
 
     def _repr_html_(self) -> str:
-        from .published import notebook_form
+        from .evaluation_html import notebook_form
 
         return notebook_form(self)
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..objectives import Array, Task
 from ..objectives.groups import STEP
-from ..records import html_record, html_table
-from ..validation import counted
 from .counts import Counts, Means, Overall, Sums, ratio
 from .disclosure import (
     LIMIT,
@@ -33,9 +31,6 @@ from .promises import critical_table
 from .ranges import TableRange, table_range
 from .rates import GroupMeans, Margins, PerGroup, derived_share, effective_sizes, means_of
 from .spans import Range, RateRange, each_end
-
-ROWS = 12
-"""Models of an evaluation that a notebook lists."""
 
 
 def published(record: Evaluation, task: Task) -> Evaluation:
@@ -302,15 +297,3 @@ def _share_range(
     unknown = (fewest == 0) & ~nothing
     low, high = np.where(unknown, 0.0, low), np.where(unknown, 1.0, high)
     return RateRange(low, high, np.asarray(np.where(shown > 0, np.nan_to_num(ratio(fewest, shown)), 0.0).min(axis=0)))
-
-
-def notebook_form(record: Evaluation) -> str:
-    """Return escaped HTML of the first models as they may be shared; exact figures that cannot be rounded stay out."""
-    if record.task is not None and record.sums is not None:
-        record = published(record, record.task)
-    names = [name for name in record.columns if "." not in name] or list(record.columns)
-    places = range(min(ROWS, record.n_models) if record.small else 0)
-    rows = [(str(place), *(f"{record[name][place]:.4f}" for name in names)) for place in places]
-    said = f"{counted(record.n_models, 'model')} on {counted(record.n, 'row')} of {record.name}; {record.rule}"
-    after = "evaluation['tpr_gap'] is a column; front.to_frame() has all of them."
-    return html_record("Evaluation", said, html_table(("place", *names), rows), after)

@@ -22,7 +22,8 @@ from ..tables.encoder import TableEncoder
 from ..validation import check_flag, check_names, check_number, check_path, refuse
 from .card import FORMAT as CARD_FORMAT
 from .card_exports import FORMATS, is_card_page, markdown_of, page_of
-from .decision import ADDED, DECISIONS, FORMAT, read_records, stages
+from .decision import FORMAT
+from .decision_chain import ADDED, DECISIONS, read_records, stages
 from .external import read_external
 from .manifest import FORMAT as MANIFEST_FORMAT
 from .manifest import SCHEMA, as_text, check_manifest, inventory, key_of, of_format, read_record, seal

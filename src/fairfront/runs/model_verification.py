@@ -14,7 +14,8 @@ from ..storage.differences import differences
 from ..storage.seals import public_key
 from .archive import ONNX, load
 from .card_exports import FORMATS
-from .decision import Decision, candidates, stages
+from .decision import Decision, candidates
+from .decision_chain import stages
 from .external import own_frontier
 from .model import TableModel
 from .run import Run, model_of

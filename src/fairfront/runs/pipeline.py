@@ -23,9 +23,10 @@ from ..storage.checkpoints import check_checkpoint
 from ..storage.folders import make_folder, turn, write_folder
 from ..tables import open_source
 from ..validation import check_progress, is_dask
-from . import decision as records
+from . import decision_chain as chain
 from .archive import MODEL, fill_model
-from .decision import DECISIONS, Decision, pruned
+from .decision import Decision, candidates
+from .decision_chain import DECISIONS, pruned
 from .external import added, check_name
 from .manifest import manifest_of
 from .model import TableModel
@@ -177,12 +178,12 @@ def write_evaluation(
 
     What was added to its folder meanwhile stays.
     """
-    records.check_recordable(stored, key)
+    chain.check_recordable(stored, key)
     assert stored.path is not None
     found = stored.evaluate(data, name=name, overwrite=overwrite, **reading)
     make_folder(stored.path / DECISIONS)  # copies may lack a folder that was empty
     with turn(stored.path / DECISIONS):
-        now = records.current(stored)
+        now = chain.current(stored)
         name = check_name(now, name, overwrite)
         about = replace(found.external[name], after=len(now.decisions))
         larger = added(now, found.frontier.evaluations[name], about)
@@ -212,18 +213,18 @@ def write_choice(
     exact counts of ``judged`` where it is given. With ``keep="chosen"`` only points that a record names, and the plain
     model, stay in the run, for organisations that must not store models that nobody chose.
     """
-    records.check_recordable(stored, key)
+    chain.check_recordable(stored, key)
     assert stored.path is not None
     make_folder(stored.path / DECISIONS)  # copies may lack a folder that was empty
     with turn(stored.path / DECISIONS):
-        stored = records.current(stored)
+        stored = chain.current(stored)
         run = replace(judged or stored, decisions=stored.decisions)
         model, decision = run.decide(reason=reason, by=by, about=about, published=judged and stored, **rule)
-        record = replace(decision, candidates=records.candidates(stored, decision.id))
+        record = replace(decision, candidates=candidates(stored, decision.id))
 
         def fill(folder: Path) -> None:
             fill_model(model, folder, onnx=onnx, key=key, formats=formats)
-            records.add_record(stored, record, key)
+            chain.add_record(stored, record, key)
 
         write_folder(output, fill, MODEL, overwrite=overwrite)
         if keep == "chosen":

@@ -23,9 +23,9 @@ from ..storage.packages import write_package
 from ..storage.places import MANIFEST, check_new_folder
 from ..tables.encoder import TableEncoder
 from ..validation import check_choice, check_count, check_text, counted
-from . import decision as records
 from .card import card_of, check_about
-from .decision import DECISIONS, Decision
+from .decision import FORMAT, Decision, decided
+from .decision_chain import DECISIONS, check_kept, write_records
 from .external import EVALUATIONS, External, added, check_name, judged_rows, own_frontier, write_external
 from .external import KIND as EVALUATION_KIND
 from .manifest import SCHEMA, as_text, inventory, key_of, known_by, of_format, seal
@@ -40,7 +40,7 @@ RUN = inventory(
     {f"{FRONTIER}/frontier": FRONTIER_KIND, **KINDS},
     {
         DETAILS: known_by(Details.from_json),
-        f"{DECISIONS}/[0-9]*.json": of_format(records.FORMAT),
+        f"{DECISIONS}/[0-9]*.json": of_format(FORMAT),
         f"{EVALUATIONS}/*.json": of_format(EVALUATION_KIND),
         f"{EVALUATIONS}/*.npz": lambda data: data.startswith(b"PK"),
     },
@@ -115,8 +115,7 @@ class Run:
     @property
     def judged(self) -> Mapping[str, Mapping[str, Any]]:
         """Return what the card says of points on rows that did not train them: figures by part and then by id."""
-        validated = {"validation": self.validated} if self.validated else {}
-        every = {**validated, "test": self.tested}
+        every = ({"validation": self.validated} if self.validated else {}) | {"test": self.tested}
         return every | {name: each.points for name, each in self.external.items()}
 
     def options(self, n: int | None = None) -> list[Option]:
@@ -177,7 +176,7 @@ class Run:
         check_text(reason, "reason")
         check_text(by, "by")
         fields, id = check_about(about), self.choose(**rule)
-        decision = records.decided(self, id, rule, reason, by, fields, published)
+        decision = decided(self, id, rule, reason, by, fields, published)
         return model_of(self, id, decision), decision
 
     def evaluate(
@@ -259,7 +258,7 @@ class Run:
             raise InputError("this run has exact counts, which are not written; save the run that they were added to.")
         check_new_folder(path, RUN, overwrite)
         if overwrite:
-            records.check_kept(path, len(self.decisions), key)
+            check_kept(path, len(self.decisions), key)
         return write_folder(path, lambda folder: self._fill(folder, key), RUN, overwrite=overwrite)
 
     def _fill(self, folder: Path, key: Any) -> None:
@@ -275,7 +274,7 @@ class Run:
         if self.external:
             write_external(folder, self.frontier, self.external)
         if self.decisions:
-            records.write_records(folder, self.manifest, self.decisions)
+            write_records(folder, self.manifest, self.decisions)
         seal(folder, key)
 
 
@@ -292,8 +291,7 @@ def model_of(run: Run, id: int, decision: Decision | None) -> TableModel:
         "operating_point": operating_words(front.record(), front.facts),
     }
     cutoff = None if (point := front.operating()) is None else float(point.cutoffs[place])
-    if cutoff is not None:
-        about["operating_point"] += f" The cut-off of this model is {cutoff:.4g}."
+    about["operating_point"] += "" if cutoff is None else f" The cut-off of this model is {cutoff:.4g}."
     ours = isinstance(front.models, (LinearModels, RuleModels))
     known: dict[str, Any] = {"cutoff": cutoff, "estimator": None if ours else front.models.build(place)}
     if decision is not None:

@@ -23,7 +23,8 @@ from ..storage.places import CHECKSUMS, MANIFEST
 from ..storage.seals import is_signature_of, public_key
 from ..tables.source import fingerprint
 from .archive import read_run
-from .decision import Decision, candidates, decided, pruned, stages, with_earlier
+from .decision import Decision, candidates, decided
+from .decision_chain import pruned, stages, with_earlier
 from .external import EVALUATIONS, added
 from .manifest import versions
 from .pipeline import FRAME, run_of, with_exact_counts

@@ -192,10 +192,9 @@ def newton_path(
 
 def _warn_of_fewer(knots: list[Knot], count: int, problem: LinearProblem) -> None:
     """Say so where fewer different points were solved than asked for, and why."""
-    found = len({knot.W.tobytes() for knot in knots if knot.status.solved})
+    found, last = len({knot.W.tobytes() for knot in knots if knot.status.solved}), knots[-1]
     if found >= count:
         return
-    last = knots[-1]
     L = problem.values(np.stack([0.0 * last.W, knots[0].W, last.W]))
     _, plain, worst = problem.algebra.worst(L).max(axis=1).tolist()
     if plain <= NO_GAP * float(problem.algebra.p @ L[0]):  # nothing is to be lowered
@@ -210,9 +209,7 @@ def _warn_of_fewer(knots: list[Knot], count: int, problem: LinearProblem) -> Non
 
 def solved_points(work: LinearProblem, knots: list[Knot]) -> list[Solved]:
     """Return points in the users' units."""
-    if not knots:
-        return []
-    W = work.to_user(np.stack([knot.W for knot in knots]))
+    W = work.to_user(np.stack([knot.W for knot in knots])) if knots else ()
     return [replace(knot, W=w) for w, knot in zip(W, knots, strict=True)]
 
 
