@@ -189,8 +189,8 @@ def indistinct_words(front: Frontier, gap: str, confidence: float | None = 0.95)
         return ""
     return (
         f"These {record.n} rows of {record.name} cannot tell the models apart by a bound of the {in_words(gap)}: the "
-        f"smallest {confidence:.0%} upper bound is {least:.3f}, and the largest gap that any model shows is {most:.3f}. "
-        "Compare fewer or larger groups, or judge on more rows."
+        f"smallest {confidence:.0%} upper bound is {least:.3f}, and the largest gap that any model shows is {most:.3f}."
+        " Compare fewer or larger groups, or judge on more rows."
     )
 
 
