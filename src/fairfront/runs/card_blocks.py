@@ -196,7 +196,8 @@ def _pair(each: Mapping[str, Any], lines: Mapping[str, Any]) -> tuple[str, ...]:
     if each["value"] is None:
         return ("not defined: fewer than two groups have it", "", "", "", "")
     figure, plain = each["figure"].removesuffix("_gap"), each["unconstrained"]
-    rounded = {"rows_could_be", "labelled_could_be"}
+    labels = {"tpr": {"labelled_could_be"}, "fpr": {"rows_could_be", "labelled_could_be"}}
+    rounded = labels.get(each.get("of", figure), {"rows_could_be"})
     about = ["about " if rounded & set(lines.get(group, ())) else "" for group in each["between"]]
     people = [f" ({some}{count(n)})" for some, n in zip(about, each["people"], strict=False)] or ["", ""]
     pair = [f"{group}{n}" for group, n in zip(each["between"], people, strict=True)]
