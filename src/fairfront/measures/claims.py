@@ -91,7 +91,7 @@ def worst_pair(record: Evaluation, column: str, model: int, task: Task) -> Pair 
     label = {"tpr": f" labelled {good!r}", "fpr": f" not labelled {good!r}"}.get(rate, "")
     if k is not None:
         people, label = people[:, k], f" labelled {task.classes[k]!r}"
-    span = record.ranges.get(attribute, {}).get("n")
+    span = record.ranges.get(attribute, {}).get({"tpr": "positives", "fpr": "negatives"}.get(rate, "n"))
     rounded = tuple(span is not None and bool((span.low < span.high)[model, place]) for place in (low, high))
     of_class = "" if k is None else str(task.classes[k])
     few, more, *_ = np.sort(people[known]).tolist()

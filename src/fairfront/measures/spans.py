@@ -31,7 +31,7 @@ def notable(value: Any, least: Any, most: Any, *, means: bool = False) -> NDArra
 def share_ends(least: float, most: float) -> str:
     """Write the ends of a share, rounded outward."""
     low, high = math.floor(100.0 * least + 1e-9) / 100.0, math.ceil(100.0 * most - 1e-9) / 100.0
-    return f"{low:.2f}-{high:.2f}"
+    return f"{low:.2f}{'-' if low >= 0 else ' to '}{high:.2f}"
 
 
 def with_ends(text: str, ends: Sequence[float] = (), write: Callable[[float], str] | None = None) -> str:

@@ -79,8 +79,7 @@ def _calibration(card: Mapping[str, Any]) -> Iterator[Section]:
         ]
         if rows:
             said = "Calibrated: slope 1, observed minus predicted 0. A slope below 1 means probabilities too extreme."
-            if card["model"]["task"] == "multiclass":
-                said += f" Probabilities are those of {card['model']['favourable']}."
+            said += f" Probabilities are those of {card['model']['favourable']}."
             table = Table(("part", "group", *(HEADS[key] for key in CALIBRATION)), tuple(rows))
             yield Section(f"Calibration by {each['attribute']}", (table, said), True)
 

@@ -154,7 +154,7 @@ def _count(line: Mapping[str, Any], name: str, could_be: str) -> str:
 
 
 def _base_rate(line: Mapping[str, Any]) -> str:
-    return with_ends(number(line.get("base_rate"), 3), base_ends(line))
+    return with_ends(number(line["base_rate"], 3), base_ends(line)) if "base_rate" in line else ""
 
 
 def _sides(part: Mapping[str, Any], name: str, line: Mapping[str, Any]) -> str:
@@ -198,7 +198,9 @@ def _pair(each: Mapping[str, Any], lines: Mapping[str, Any]) -> tuple[str, ...]:
     if each["value"] is None:
         return ("not defined: fewer than two groups have it", "", "", "", "")
     figure, plain = each["figure"].removesuffix("_gap"), each["unconstrained"]
-    about = ["about " if "rows_could_be" in lines.get(group, {}) else "" for group in each["between"]]
+    labels = {"tpr": {"labelled_could_be"}, "fpr": {"rows_could_be", "labelled_could_be"}}
+    rounded = labels.get(each.get("of", figure), {"rows_could_be"})
+    about = ["about " if rounded & set(lines.get(group, ())) else "" for group in each["between"]]
     people = [f" ({some}{count(n)})" for some, n in zip(about, each["people"], strict=False)] or ["", ""]
     pair = [f"{group}{n}" for group, n in zip(each["between"], people, strict=True)]
     bound = (

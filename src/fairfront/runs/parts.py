@@ -173,10 +173,10 @@ def _given(front: Frontier, place: int, scores: Array, responses: Array | None) 
         given, second = responses[place], (responses[place] >= cutoff) == (task.favourable == 1)
         operating = Operating(cutoff=cutoff, side="above")
     else:
-        second = given[0] > 0
-        given = expit(given[0]) if probable else given[0]
-        side: Side = "above" if task.favourable == 1 else "below"
-        operating = Operating() if probable else Operating(cutoff=0.0, side=side)
+        second, good = given[0] > 0, task.favourable == 1
+        given = expit(given[0] if good else -given[0]) if probable else given[0]  # probabilities of the favourable one
+        side: Side = "above" if good or probable else "below"
+        operating = Operating(cutoff=0.5 if probable else 0.0, side=side)
     if second.all() or not second.any():
         return np.asarray(task.classes)[second.astype(np.intp)], Operating()
     return given, operating

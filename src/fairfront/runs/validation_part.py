@@ -44,7 +44,8 @@ def _others(front: Frontier, name: str, lines: list[dict[str, Any]]) -> list[dic
         return []
     told = NOT_GIVEN if rest >= FEWEST else f"not given: fewer than {FEWEST} people"
     known: dict[str, Any] = {figure: told for figure in RATES if figure in lines[0]}
-    return [{"group": ", ".join((MISSING, *left_out)), "status": "missing", "rows": rest, **known}]
+    groups = (*([MISSING] if name in front.facts.missing or not left_out else []), *left_out)
+    return [{"group": ", ".join(groups), "status": "missing", "rows": rest, **known}]
 
 
 def _group_lines(front: Frontier, name: str, rates: PerGroup, place: int) -> list[dict[str, Any]]:
