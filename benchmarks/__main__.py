@@ -10,6 +10,7 @@ from . import report
 BENCHMARKS = {
     "peers": "contests:peers",
     "sizes": "peers.sizes:sections",
+    "promises": "promises.page:sections",
     "boosting": "contests:boosting_lightgbm",
     "cheaper_trees": "contests:trees_cheaper",
     "networks": "contests:networks_traced",

@@ -25,6 +25,7 @@ PAGES = {
     "peers": "Peers",
     "peers-cases": "Peers, case by case",
     "peers-sensitive": "Peers with the sensitive column among the features",
+    "promises": "Promises: asked, delivered and kept",
     "boosted-trees": "Boosted trees",
     "networks": "Networks",
     "solvers": "Solvers: answers and cost",
