@@ -132,7 +132,9 @@ def test_learners_are_judged_on_the_folds_that_they_are_measured_on(rows, solver
     part = isinstance(solver, ff.Weighting) and solver.cv == 0.25
     assert abs(record.n - N / 4) <= 3 if part else record.n == N
     assert record.made == (
-        "one held-out part" if part else f"predictions of {3 if solver == 'posteriors' else 5} folds"
+        "one held-out part"
+        if part
+        else f"predictions of {3 if solver == 'posteriors' else 5} folds, standard errors times 1.25"
     )
     with pytest.raises(ff.InputError, match="rows that fits have not seen, found cv='train'"):
         traced(rows, n_points=None, estimator=DecisionTreeClassifier(), solver=ff.Weighting(cv="train"), held_out=True)
