@@ -11,6 +11,7 @@ BENCHMARKS = {
     "peers": "contests:peers",
     "rates": "rates:sections",
     "sizes": "peers.sizes:sections",
+    "promises": "promises.page:sections",
     "boosting": "contests:boosting_lightgbm",
     "cheaper_trees": "contests:trees_cheaper",
     "networks": "contests:networks_traced",

@@ -26,6 +26,7 @@ PAGES = {
     "peers-cases": "Peers, case by case",
     "peers-sensitive": "Peers with the sensitive column among the features",
     "rates": "Rates: error at equal gap",
+    "promises": "Promises: asked, delivered and kept",
     "boosted-trees": "Boosted trees",
     "networks": "Networks",
     "solvers": "Solvers: answers and cost",

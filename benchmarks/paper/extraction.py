@@ -69,7 +69,7 @@ def extraction(spec: dict[str, str], loss: str, gap: str, gradients: Any, steps:
     """Run ten preferences at every step size; count the non-dominated points of each, and look at the ends."""
     made = joined(parts(Spec(**spec), 0))
     linear = ff.linear_problem(**problem(made, loss, gap=gap))
-    traced = frontier_weights(ff.trace(**problem(made, loss, gap=gap), n_points=50, progress=False))
+    traced = frontier_weights(ff.trace(**problem(made, loss, gap=gap), n_points=50, held_out=False, progress=False))
     front, shares = curve(linear, traced), SETTINGS[gradients]
     pi, seen = preferences(linear, traced[0]), []
     solver = ff.PaperPBPDO(gradients=gradients, T=steps, epsilon_1=1e-2, epsilon_2=1e-2)

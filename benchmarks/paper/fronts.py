@@ -101,7 +101,7 @@ def _models(linear: Any, made: Split, loss: str, grid: int, steps: int, points: 
         return _usable(W, objectives(linear, W), seconds)
 
     def traced(**options: Any) -> np.ndarray:
-        return frontier_weights(ff.trace(**problem(made, loss), progress=False, **options))
+        return frontier_weights(ff.trace(**problem(made, loss), held_out=False, progress=False, **options))
 
     found = {NEWTON: of(lambda: traced(n_points=points))}
     pi = preferences(linear, found[NEWTON].W[0])

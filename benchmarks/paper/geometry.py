@@ -59,7 +59,7 @@ def existence(starts: int) -> dict[str, Any]:
 
 def order(spec: dict[str, str], points: int) -> dict[str, Any]:
     """Return a fairness front with its multipliers, and Example 1's front with the weights of its points."""
-    front = ff.trace(**problem(parts(Spec(**spec), 0), "logistic"), n_points=points, progress=False)
+    front = ff.trace(**problem(parts(Spec(**spec), 0), "logistic"), n_points=points, held_out=False, progress=False)
     by_gap = np.argsort(-front.gaps[:, 0])
     price = np.abs(np.asarray(front.multipliers)).reshape(len(by_gap), -1).max(axis=1)[by_gap]
     shares = np.linspace(0.999, -0.999, points)

@@ -123,7 +123,7 @@ def traced(solver: Any, **options: Any) -> Method:
 
     def run(parts: Split, loss: str, seed: int, budget: Budget) -> Candidates:
         count = {"n_points": budget.points} if solver != "pb_pdo" else {"preferences": 10}
-        front = ff.trace(**problem(parts, loss, **options), solver=solver, progress=False, **count)
+        front = ff.trace(**problem(parts, loss, **options), solver=solver, held_out=False, progress=False, **count)
         return linear_candidates(frontier_weights(front))
 
     return run

@@ -25,7 +25,13 @@ def newton(**options: Any) -> Any:
     def fit(fitting: Fitting) -> Candidates:
         rows = fitting.train
         front = ff.trace(
-            rows.X, rows.y, sensitive_features=rows.groups, n_points=fitting.n_points, progress=False, **options
+            rows.X,
+            rows.y,
+            sensitive_features=rows.groups,
+            n_points=fitting.n_points,
+            held_out=False,
+            progress=False,
+            **options,
         )
         return linear_candidates(frontier_weights(front))
 

@@ -24,7 +24,9 @@ def plain(fitting: Fitting) -> Candidates:
 def newton(fitting: Fitting) -> Candidates:
     rows = fitting.train
     asked = {"loss": "squared", "notion": "disparate_mistreatment", "n_points": POINTS, "progress": False}
-    return predictions(frontier_weights(ff.trace(rows.X, rows.y, sensitive_features=rows.groups, **asked)))
+    return predictions(
+        frontier_weights(ff.trace(rows.X, rows.y, sensitive_features=rows.groups, held_out=False, **asked))
+    )
 
 
 def grid_search(fitting: Fitting) -> Candidates:

@@ -45,7 +45,7 @@ Fit = Callable[[Rows, int], object]
 
 
 def newton(rows: Rows, size: int) -> object:
-    return ff.trace(rows.X, rows.y, sensitive_features=rows.groups, n_points=POINTS, progress=False)
+    return ff.trace(rows.X, rows.y, sensitive_features=rows.groups, n_points=POINTS, held_out=False, progress=False)
 
 
 def grid_search(rows: Rows, size: int) -> object:
@@ -62,7 +62,15 @@ def preferred(solver: str) -> Fit:
 
     def fit(rows: Rows, size: int) -> object:
         pi = np.column_stack([np.ones(size), np.geomspace(30.0, 3000.0, size)])
-        return ff.trace(rows.X, rows.y, sensitive_features=rows.groups, solver=solver, preferences=pi, progress=False)
+        return ff.trace(
+            rows.X,
+            rows.y,
+            sensitive_features=rows.groups,
+            solver=solver,
+            preferences=pi,
+            held_out=False,
+            progress=False,
+        )
 
     return fit
 

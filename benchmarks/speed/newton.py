@@ -68,7 +68,7 @@ def price(quick: bool) -> Section:
     worst, least, over = random_points(stated, 2 if quick else 30)
 
     def traced(points: int) -> ff.Frontier:
-        return ff.trace(data.X, data.y, sensitive_features=data.groups, n_points=points, progress=False)
+        return ff.trace(data.X, data.y, sensitive_features=data.groups, n_points=points, held_out=False, progress=False)
 
     jobs = {str(points): lambda points=points: traced(points) for points in (12, 50)}
     jobs["fit"] = lambda: LogisticRegression(solver="newton-cholesky", tol=1e-8).fit(data.X, data.y)
@@ -94,7 +94,7 @@ def row(name: str, data: Rows, asked: dict[str, Any], points: int) -> list[objec
     options = {"sensitive_features": data.groups, **asked}
     stated = ff.linear_problem(data.X, data.y, **options)
     start = time.perf_counter()
-    front = ff.trace(data.X, data.y, progress=False, **options)
+    front = ff.trace(data.X, data.y, held_out=False, progress=False, **options)
     traced = time.perf_counter() - start
     start = time.perf_counter()
     ff.Newton().working(stated).fit(stated.algebra.p)

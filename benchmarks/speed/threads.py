@@ -49,7 +49,7 @@ def cases(share: int) -> dict[str, Case]:
     many, nine = synthetic(200_000 // share, 101), synthetic(20_000 // share, 20, classes=9, seed=1)
 
     def traced(X: Any, y: Any, groups: Any, **options: Any) -> Case:
-        return lambda: ff.trace(X, y, sensitive_features=groups, progress=False, **options)
+        return lambda: ff.trace(X, y, sensitive_features=groups, held_out=False, progress=False, **options)
 
     plain = LogisticRegression(solver="newton-cholesky", tol=1e-8)
     return {

@@ -134,8 +134,8 @@ def trace(
         learner: dict[str, Any] = {"estimator": estimator, "random_state": random_state, "person": person}
         fits = search.problem(X, y, **learner, **rows, **question)
         fits = replace(fits, keeps_scores=True) if held_out else fits
-        judge = readings_judge(fits.folds, labelled, fits.read, person, held_out) if held_out else None
-        return trace_estimator(fits, search, **kept, judge=judge)
+        kept |= {"judge": readings_judge(fits.folds, labelled, fits.read, person, held_out)} if held_out else {}
+        return trace_estimator(fits, search, **kept)
     chosen = as_solver(solver)
     problem = linear_problem(X, y, **rows, **question, **linear)
     held = HeldOut.of(problem, chosen, labelled, person, held_out)

@@ -132,7 +132,8 @@ def test_learners_are_judged_on_the_folds_that_they_are_measured_on(rows, solver
     assert record.n_models == len(found)
     part = isinstance(solver, ff.Weighting) and solver.cv == 0.25
     assert abs(record.n - N / 4) <= 3 if part else record.n == N
-    assert record.made == ("one held-out part" if part else f"predictions of {3 if solver is None else 5} folds")
+    folds = f"predictions of {3 if solver is None else 5} folds, standard errors times 1.25"
+    assert record.made == ("one held-out part" if part else folds)
     with pytest.raises(ff.InputError, match="rows that fits have not seen, found cv='train'"):
         traced(rows, n_points=None, estimator=DecisionTreeClassifier(), solver=ff.Weighting(cv="train"), held_out=True)
 

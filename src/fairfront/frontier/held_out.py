@@ -8,7 +8,7 @@ long as it takes to judge them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from ..exceptions import InputError
 from ..measures import Evaluation
 from ..measures.cutoffs import Operating
 from ..measures.evaluation import judgement_of
+from ..measures.promises import widened
 from ..objectives import Array, Attribute, Task, rates_of
 from ..objectives.groups import FEWEST
 from ..problems import LinearProblem, Reading
@@ -47,6 +48,7 @@ WEIGHTS, TOGETHER = 500, 200
 """Most weights of a model, and most scores of one person, that are left out in closed form."""
 SCORES = 1 << 25
 """Scores of all rows by the points of a path up to which held-out figures are made unasked."""
+FEW_FOLDS = 1.25  # how much less sure figures of fewer than ten folds are, where the path is steep
 FARTHER = 0.5  # how far past zero a path goes on by itself, as a share of the plain gap
 ZERO = 1e-6  # worst gap at the end of a path, as a share of the largest, that is none
 Ints = NDArray[np.intp]
@@ -195,7 +197,8 @@ def readings_judge(
     if person is not None:
         codes = person_codes(person, n, weighted_rows(check_weights(rows[2], n)))
     parts = len(folds.pairs)
-    made = "one held-out part" if parts == 1 else f"predictions of {parts} folds"
+    wide = f", standard errors times {FEW_FOLDS}" if 1 < parts < FOLDS else ""
+    made = "one held-out part" if parts == 1 else f"predictions of {parts} folds{wide}"
 
     def judge(front: Frontier, fits: Sequence[Reading]) -> Frontier:
         held, kept = folds.held, (fit.scores for fit in fits)
@@ -204,7 +207,11 @@ def readings_judge(
             for fit, scores in zip(fits, kept, strict=True)
         )
         scores = np.stack([_known(each)[:, held] for each in again])
-        return _judged(front, rows, scores, made, operating_of(asked), held, codes)
+        found = _judged(front, rows, scores, made, operating_of(asked), held, codes)
+        if not 1 < parts < FOLDS:
+            return found
+        wider = widened(found.evaluations[HELD_OUT], FEW_FOLDS**2)
+        return replace(found, evaluations={**found.evaluations, HELD_OUT: wider})
 
     return judge
 
@@ -243,7 +250,7 @@ def operating_of(asked: Asked) -> Operating | None:
     if not isinstance(asked, Mapping):
         return None
     for name in asked:
-        check_choice(name, "held_out", [each.name for each in fields(Operating)])
+        check_choice(name, "held_out", ["cutoff", "approval_rate", "costs"])
     return Operating(**asked).check()
 
 
@@ -272,7 +279,9 @@ def pool_evaluations(front: FrontierFigures, names: tuple[str, ...], name: str) 
                 f"evaluations {first.name!r} and {other.name!r} decide at different cut-offs ({first.rule}; "
                 f"{other.rule}), expected the same ones; evaluate without cutoff=, approval_rate= and costs=."
             )
-    return with_notions(_pooled(records, front.facts.task, name), front.facts)
+    few = any(record.design and record.sums is not None and not record.sums.clustered for record in records)
+    found = with_notions(_pooled(records, front.facts.task, name), front.facts)
+    return widened(found, FEW_FOLDS**2) if few else found
 
 
 def _alike(one: Array | None, two: Array | None) -> bool:

@@ -8,6 +8,7 @@ of their rates: what other rows of the same population would show of the populat
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -110,6 +111,23 @@ def _moments(record: Evaluation, name: str) -> Iterator[tuple[Moments, Array, bo
                     size = size if size.ndim == 1 else size[:, int(label[len(rate) + 1 : -1])]
                     least = least_variance(moments.means, size[:, None])
                 yield moments, least, True
+
+
+def widened(record: Evaluation, factor: float) -> Evaluation:
+    """Return an evaluation whose variances are so many times as large, as if people had as many rows more."""
+    sizes, design = dict(record.sizes), dict(record.design)
+    for name, rates in record.groups.items():
+        if isinstance(rates, GroupRates):
+            behind = {rate: rows_behind(rates, rate, record.sizes.get(name)) for rate in rates.names}
+            sizes[name] = {rate: size / factor for rate, size in behind.items()}
+            known = record.design.get(name, {})
+            design[name] = {rate: known.get(rate, np.ones(size.shape)) * factor for rate, size in behind.items()}
+    if design:
+        design[""] = {"error": np.array(factor * record.design.get("", {}).get("error", 1.0))}
+    errors = {
+        name: {mean: each * np.sqrt(factor) for mean, each in found.items()} for name, found in record.errors.items()
+    }
+    return replace(record, sizes=sizes, design=design, errors=errors)
 
 
 class Normals(NamedTuple):

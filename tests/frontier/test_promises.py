@@ -1,0 +1,233 @@
+"""Expected gaps, ends for all points at once and the fixed sequence: against closed forms, covariances and coverage."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+import fairfront as ff
+from fairfront.measures import Evaluation
+from fairfront.measures.counts import sums_of
+from fairfront.measures.decisions import evaluate_scores
+from fairfront.measures.intervals import normal_quantile
+from fairfront.measures.moments import critical_values, spreads_of
+from fairfront.measures.promises import Normals, critical, expected, folded, shown_by_test, together
+from fairfront.measures.published import published
+from fairfront.objectives import Attribute, Task
+
+TASK = Task("binary", ("no", "yes"), 1)
+
+
+def attribute(codes: np.ndarray, c: int = 2) -> Attribute:
+    return Attribute("group", tuple("abcdef"[:c]), codes.astype(np.intp))
+
+
+def drawn(seed: int, N: int = 12, n: int = 1200, c: int = 2, gap: float = 0.1) -> tuple[np.ndarray, ...]:
+    """Draw scores (N, n) of models side by side on a path, labels and groups; and the models' true rates (N, c)."""
+    rng = np.random.default_rng(seed)
+    group, y, luck = rng.integers(c, size=n), rng.integers(2, size=n), rng.random(n)
+    rates = 0.6 + np.linspace(gap, -gap, N)[:, None] * np.linspace(0.5, -0.5, c)
+    return (luck < rates[:, group]).astype(float) - 0.5, y, group, rates
+
+
+def record_of(scores: np.ndarray, y: np.ndarray, group: np.ndarray, **more: np.ndarray) -> Evaluation:
+    c = int(group.max()) + 1
+    return evaluate_scores(scores[:, None], y, TASK, [attribute(group, c)], name="validation", **more)
+
+
+def test_the_covariance_is_that_of_rows_people_and_weights() -> None:
+    scores, y, group, _ = drawn(0, N=4, n=300)
+    decided, rng = scores > 0, np.random.default_rng(1)
+    weight, person = rng.integers(1, 4, 300).astype(float), rng.integers(0, 90, 300)
+    for w, who in ((None, None), (weight, None), (None, person), (weight, person)):
+        spreads = spreads_of(decided, y, TASK, [attribute(group)], w, who)
+        assert spreads is not None
+        v, p = np.ones(300) if w is None else w, np.arange(300) if who is None else who
+        for name, rows in (("tpr", y == 1), ("fpr", y == 0), ("selection", y >= 0), ("error", y >= 0)):
+            values = (decided != (y == 1)) if name == "error" else decided
+            for g in range(2):
+                kept = rows & (group == g)
+                T = values[:, kept] @ v[kept] / v[kept].sum()
+                away = (values - T[:, None]) * np.where(kept, v, 0.0)
+                each = np.stack([away[:, p == one].sum(axis=1) for one in np.unique(p)])
+                found = spreads[0][name].covariance[g]
+                np.testing.assert_allclose(found, each.T @ each / v[kept].sum() ** 2, atol=1e-12)
+
+
+def test_moments_add_up_and_weights_are_repeated_rows() -> None:
+    scores, y, group, _ = drawn(2, N=3, n=200)
+    weight = np.random.default_rng(3).integers(1, 4, 200)
+    rows = np.repeat(np.arange(200), weight)
+
+    def sums(some: np.ndarray, **known: np.ndarray) -> dict[str, np.ndarray]:
+        found = sums_of(scores[:, some] > 0, y[some], TASK, [attribute(group[some])], known.pop("w", None),
+                        together=True, **known).spreads  # fmt: skip
+        assert found is not None
+        return {name: each.covariance for name, each in found[0].items()}
+
+    one, two = np.arange(80), np.arange(80, 200)
+    parts = [
+        sums_of(scores[:, some] > 0, y[some], TASK, [attribute(group[some])], None, together=True)
+        for some in (one, two)
+    ]
+    whole, joined = sums(np.arange(200)), (parts[0] + parts[1]).spreads
+    assert joined is not None
+    for name, each in joined[0].items():
+        np.testing.assert_allclose(each.covariance, whole[name], atol=1e-14)
+    # a row that stands for one person with several equal rows is those rows left together
+    repeated, weighted = sums(rows, person=rows), sums(np.arange(200), w=weight.astype(float))
+    for name in repeated:
+        np.testing.assert_allclose(repeated[name], weighted[name], atol=1e-12)
+
+
+def test_expected_gaps_are_means_over_draws() -> None:
+    rng = np.random.default_rng(0)
+    for mean, s in ((0.0, 0.03), (0.02, 0.03), (0.1, 0.01)):
+        drawn_gaps = np.abs(mean + s * rng.standard_normal(400_000))
+        assert folded(np.array(mean), np.array(s**2)) == pytest.approx(drawn_gaps.mean(), abs=2e-4)
+    rates, spread = np.array([[0.5, 0.55, 0.6]]), np.array([[0.02, 0.03, 0.04]])
+    noisy = rates + spread * rng.standard_normal((400_000, 3))
+    found = Normals(rates, rates, spread**2).worst[0]
+    assert found == pytest.approx(np.ptp(noisy, axis=1).mean(), abs=2e-3)
+    pair = Normals(rates[:, :2], rates[:, :2], spread[:, :2] ** 2)
+    assert pair.worst[0] == pytest.approx(np.abs(noisy[:, 0] - noisy[:, 1]).mean(), abs=2e-4)
+    assert pair.ratio[0] == pytest.approx((noisy[:, :2].min(axis=1) / noisy[:, :2].max(axis=1)).mean(), abs=2e-3)
+
+
+def test_critical_values_of_one_and_of_independent_models() -> None:
+    scores, y, group, _ = drawn(5, N=1, n=4000)
+    one = record_of(np.repeat(scores, 9, axis=0), y, group)  # nine times the same model is one
+    assert critical(one, "tpr_gap", 0.95) == pytest.approx(1.96, abs=0.08)
+    rng = np.random.default_rng(6)
+    many = record_of(rng.random((9, 4000)) - 0.5, y, group)
+    assert critical(many, "tpr_gap", 0.95) == pytest.approx(normal_quantile(0.95 ** (1 / 9)), abs=0.12)
+    spread = many.sums.spreads[0]["tpr"] if many.sums and many.sums.spreads else None
+    assert spread is not None
+    again = critical_values([(spread, np.zeros((1, 1)), True)])
+    np.testing.assert_array_equal(again, critical_values([(spread, np.zeros((1, 1)), True)]))
+    assert (np.diff(again) > 0).all()
+
+
+def test_coverage_of_expected_and_of_ends_for_all_points() -> None:
+    failed, some, errors = 0, 0, []
+    for seed in range(200):
+        scores, y, group, rates = drawn(seed)
+        record, gap = record_of(scores, y, group), np.ptp(rates, axis=1)
+        failed += bool((gap > together(record, "tpr_gap", 0.95)).any())
+        some += bool((gap > record.figure("tpr_gap", 0.95)).any())
+        errors.append(record["tpr_gap"] - gap)
+    assert failed <= 200 * 0.05 + 2 * np.sqrt(200 * 0.05 * 0.95)
+    assert some > failed
+    assert np.sqrt(np.mean(np.square(errors))) < 0.06
+
+
+@cache
+def traced(points: int) -> ff.Frontier:
+    rng = np.random.default_rng(0)
+    X, a = rng.normal(size=(300, 2)), rng.choice(["a", "b"], 300)
+    y = (X[:, 0] + 0.8 * (a == "a") + rng.normal(size=300) > 0).astype(int)
+    return ff.trace(X, y, sensitive_features=a, n_points=points, held_out=False, progress=False)
+
+
+def path_of(record: Evaluation, rates: np.ndarray) -> ff.Frontier:
+    """Return a frontier in whose order the models stand, with an evaluation of its own."""
+    return replace(traced(len(rates)), evaluations={"validation": record})
+
+
+def test_the_fixed_sequence_keeps_its_promise_and_pointwise_choice_need_not() -> None:
+    u, runs, broken, made = 0.12, 300, 0, 0
+    for seed in range(runs):
+        scores, y, group, rates = drawn(seed, gap=0.3)
+        record = record_of(scores, y, group)
+        record = replace(record, columns={**record.columns, "error": 0.4 - 0.001 * np.arange(12)})
+        front = path_of(record, rates)
+        try:
+            place = front.place(front.choose(at_most={"tpr_gap": u}))
+        except ff.InputError:
+            continue
+        made += 1
+        broken += bool(np.ptp(rates[place]) > u)
+        upper = record.figure("tpr_gap", 0.95)
+        start = int(np.argmin(upper))
+        between = upper[min(start, place) : max(start, place) + 1]
+        assert (between <= u).all()
+    assert made > runs / 4
+    assert broken <= runs * 0.05 + 2 * np.sqrt(runs * 0.05 * 0.95)
+
+
+def test_a_point_beyond_one_that_fails_is_not_taken() -> None:
+    scores, y, group, rates = drawn(1, gap=0.3, n=4000)
+    record = record_of(scores, y, group)
+    front = path_of(record, rates)
+    upper = record.figure("tpr_gap", 0.95)
+    start = int(np.argmin(upper))
+    better = np.full(12, 0.4)
+    better[-1] = 0.1  # far from the start, behind points that fail
+    record = replace(record, columns={**record.columns, "error": better})
+    front = replace(front, evaluations={"validation": record})
+    cap = float(upper[-1])
+    if (upper[start:] <= cap).all():
+        cap = float(np.nextafter(upper[-1], 0.0))
+    taken = front.place(front.choose(at_most={"tpr_gap": float(np.sort(upper)[2])}))
+    assert abs(taken - start) <= 2
+    assert taken != 11
+
+
+def test_a_choice_says_what_was_asked_observed_expected_and_promised(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    a = rng.choice(["a", "b"], 3000)
+    X = rng.normal(size=(3000, 3)) + 0.5 * (a == "a")[:, None]
+    y = (X[:, 0] + rng.normal(size=3000) > 0).astype(int)
+    front = ff.trace(X[:2400], y[:2400], sensitive_features=a[:2400], progress=False)
+    assert front.judged().name == "held_out"
+    choice = front.choice(at_most={"tpr_gap": 0.1})
+    assert choice is not None
+    (told,) = choice.promises
+    place = front.place(choice.id)
+    assert (told.asked, told.promised, told.confidence) == (0.1, 0.1, 0.95)
+    assert told.observed == front.record()["tpr_gap"][place]
+    assert told.expected == expected(front.record(), "tpr_gap")[place]
+    assert "asked at most 0.1" in choice.words[0]
+    assert "leave-one-out" in choice.words[0]
+    none, own = choice.test(600)["tpr_gap"]
+    assert 0.0 < none < own + 0.05
+    more = choice.test(2400)["tpr_gap"][0]
+    assert more == pytest.approx(none / 2, rel=1e-6)
+    assert "no gap at all" in choice.test_words(600)[0]
+    held = front.evaluate(X[2400:], y[2400:], sensitive_features=a[2400:])
+    assert held.judged().name == "held_out and validation"
+    assert held.judged().n == 3000
+    assert held.record().name == "validation"
+    assert held.choice(knee=True).promises[0].asked is None  # type: ignore[union-attr]
+    held.save(tmp_path / "front")
+    again = ff.load(tmp_path / "front")
+    for name, record in again.evaluations.items():
+        assert record.sums is None
+        assert record.critical["tpr_gap"][1] >= critical(held.evaluations[name], "tpr_gap", 0.95)
+    rule = {"at_most": {"tpr_gap": 0.1}, "on": "held_out"}
+    assert again.choose(**rule) == held.choose(**rule)
+
+
+def test_noise_of_test_rows_is_that_of_equal_rates() -> None:
+    scores, y, group, _ = drawn(3, N=2, n=4000, gap=0.0)
+    record, rng, seen = record_of(scores, y, group), np.random.default_rng(9), []
+    for _ in range(2000):
+        sizes = [((group == g) & (y == 1)).sum() // 4 for g in range(2)]
+        one, two = (rng.binomial(n, 0.6) / n for n in sizes)
+        seen.append(abs(one - two))
+    assert shown_by_test(record, "tpr_gap", 0, 1000)[0] == pytest.approx(np.mean(seen), rel=0.1)
+
+
+def test_people_with_several_rows_make_ends_wider() -> None:
+    scores, y, group, _ = drawn(4, n=400)
+    rows = np.repeat(np.arange(400), 3)
+    apart, people = (record_of(scores[:, rows], y[rows], group[rows], **more) for more in ({}, {"person": rows}))
+    single = record_of(scores, y, group)
+    np.testing.assert_allclose(people.figure("tpr_gap", 0.95), single.figure("tpr_gap", 0.95), rtol=0.03)
+    assert (people.figure("tpr_gap", 0.95) > apart.figure("tpr_gap", 0.95)).all()
+    told = published(people, TASK)
+    assert (told.figure("tpr_gap", 0.95) >= people.figure("tpr_gap", 0.95) - 1e-12).all()
+    assert told.design["group"]["tpr"].tolist() == people.design["group"]["tpr"].tolist()
