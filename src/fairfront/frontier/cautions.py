@@ -22,9 +22,9 @@ CLEAR = 2.0  # standard errors that the plain rate gap is away from zero
 
 
 def cautions(front: FrontierColumns) -> tuple[str, ...]:
-    """Return sentences, from the evaluation that choices are made on; none where only test rows were judged."""
+    """Return sentences, from the evaluation that choices are made on; none of test rows, or of probable groups."""
     records = [record for record in front.evaluations.values() if not is_test(record.name)]
-    if not records or not front.facts.trained or len(front) < 2:
+    if not records or not front.facts.trained or len(front) < 2 or front.proxies:
         return ()
     return (*_disagreement(front, records[-1]), *_levelled(front, records[-1]))
 
