@@ -49,6 +49,37 @@ CONTESTS = (
     Contest("rates", _methods(), TWO_GROUPS, OURS),
     Contest("rates-fresh", _methods(), TWO_GROUPS, OURS, first=FRESH),
 )
+NOTES = (
+    "The method, with its scaling and the end of its path, was settled on splits 0 to 19 of the same data with test figures "
+    "in view; splits 20 to 29 were run once, afterwards. They reshuffle the same rows. German credit has about 20 people in "
+    "the smaller cell of a test part, so that the test gap of any model has a standard error of 0.06 to 0.09: caps of 0.02 "
+    "are met or missed by chance there, and nothing tells the methods apart. badr 0.1.2 (Tanji, Vaiter and Laguel 2026) was "
+    "not run: it weighs groups, which are some of the weights of cells that our frontiers search, gives one model and no "
+    "predictions of new rows, and needs an older numpy than the other peers."
+)
+SHORT = ("fairfront_rates", "fairfront_rates_stacked", "bias_score", "fairlearn_grid_search", "fairfront_overshoot")
+
+
+def in_short(made: dict[tuple[str, str], Comparison]) -> Section:
+    """Return the sentences that the README may take over, marked."""
+    lines = []
+    for case in TWO_GROUPS:
+        said = []
+        for name, which in (("rates", "splits 0 to 9"), ("rates-fresh", "fresh splits")):
+            found = made[name, case]
+            answers = {peer: found.answer(peer, 0.02) for peer in SHORT if peer in found.done(needs_group=False)}
+            words = [
+                f"{found.peers[peer].name} {a.error.mean():.3f} ({a.gap.mean():.3f}, {a.met}/{len(a.error)})"
+                for peer, a in answers.items()
+                if a is not None
+            ]
+            said.append(f"{which}: {', '.join(words)}")
+        text = f"test error (test gap, splits that met the cap) when asked for a gap of 0.02 on validation rows; {'; '.join(said)}."
+        lines.append(f"- {CASES[case].title}: {text} <!-- headline: rates_{case} -->")
+    summary = "On COMPAS rules in rates have a smaller error than GridSearch and than the frontier in losses at the same gap; elsewhere they are level with the best peers."
+    return Section("rates", "Rates: in short", [NOTES, "\n".join(lines)], summary)
+
+
 REGRESSIONS = Contest(
     "regression", regression.PEERS, ("communities",), "fairfront_newton", caps=(0.25, 0.5), relative=True
 )
@@ -231,16 +262,23 @@ def _seconds(work: Any) -> tuple[float, Any]:
 
 def sections(quick: bool) -> list[Section]:
     """Compare on the splits of the other pages, and on ten that were drawn and run once, after the method was fixed."""
-    found = [] if quick else [costs()]
-    for contest, which in zip(CONTESTS, ("0 to 9", "fresh: drawn and run once"), strict=True):
+    for contest in CONTESTS:
         contest.run(quick)
+    return drawn(quick) if quick else [*drawn(quick), costs(), regression_at_equal_gap(REGRESSIONS, quick)]
+
+
+def drawn(quick: bool) -> list[Section]:
+    """Return the sections of what was run."""
+    found, made = [], {}
+    for contest, which in zip(CONTESTS, ("0 to 9", f"{FRESH} to {FRESH + 9}, run once"), strict=True):
         for case in contest.cases:
-            made = Comparison(contest, case, quick)
-            if made.complete:
-                words = {"splits": len(made.splits(OURS)), "which": which, "reference": made.peers[OURS].name}
-                table = at_equal_gaps(made)
-                count = sum(bool(cell) for row in table.rows for cell in row[2::2])
-                parts: list[str | Table] = [INTRODUCTION.format(**words, count=count), table]
-                parts += [CHOSEN.format(**words), chosen(made, 0.02), chosen(made, 0.05), *made.skipped()]
-                found.append(Section("rates", f"Rates: {CASES[case].title}, splits {which}", parts))
-    return [*found, regression_at_equal_gap(REGRESSIONS, quick)]
+            compared = made[contest.name, case] = Comparison(contest, case, quick)
+            if not compared.complete:
+                continue
+            words = {"splits": len(compared.splits(OURS)), "which": which, "reference": compared.peers[OURS].name}
+            table = at_equal_gaps(compared)
+            count = sum(bool(cell) for row in table.rows for cell in row[2::2])
+            parts: list[str | Table] = [INTRODUCTION.format(**words, count=count), table]
+            parts += [CHOSEN.format(**words), chosen(compared, 0.02), chosen(compared, 0.05), *compared.skipped()]
+            found.append(Section("rates", f"Rates: {CASES[case].title}, splits {which}", parts))
+    return found if quick else [in_short(made), *found]
