@@ -117,7 +117,7 @@ class Contest:
         found = {"seconds": round(seconds, 4), "memory": max(_memory("VmHWM") - before, 0.0)}
         found |= {"solved": candidates.solved, "raised": candidates.raised() if candidates.raised else None}
         found |= judged(candidates, fitting, test)
-        if not test.is_regression and candidates.labels is None and fitting.n_groups == 2:
+        if candidates.labels is None and fitting.n_groups == 2:
             both = Rows(*(np.concatenate(pair) for pair in _columns(fitting.validation, test)), test.favourable)
             rows = {"train": fitting.train, "held": both, "validation": fitting.validation, "test": test}
             found["signed"] = {name: judge.signed(candidates, part) for name, part in rows.items()}

@@ -9,7 +9,7 @@ from .cases import CASES, TWO_GROUPS
 from .comparison import Comparison
 from .contest import Contest
 from .learners import boosting, networks
-from .peers import PEERS, regression
+from .peers import PEERS
 from .report import Section, Table
 from .studies import cheaper_trees
 
@@ -28,7 +28,7 @@ CONTESTS = {
             sensitive_in=True,
         ),
         *rates.CONTESTS,
-        Contest("regression", regression.PEERS, ("communities",), TRACER, caps=(0.25, 0.5), relative=True),
+        rates.REGRESSIONS,
         *(
             Contest(name, peers, (*TWO_GROUPS, "adult_race"), boosting.REFERENCE, caps=(0.01, 0.02, 0.05))
             for name, peers in boosting.CONTESTS.items()

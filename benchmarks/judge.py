@@ -94,6 +94,13 @@ def judged(candidates: Candidates, rows: Rows) -> Figures:
 
 def signed(candidates: Candidates, rows: Rows) -> dict[str, list[float]]:
     """Return error and signed gap (first group minus last) of candidates on some rows, and the gap's standard error."""
+    if rows.is_regression:
+        wrong = (candidates.approve(rows.X, rows.groups) - rows.y) ** 2
+        parts = [wrong[:, rows.groups == g] for g in range(2)]
+        gap = parts[0].mean(axis=1) - parts[1].mean(axis=1)
+        noise = np.sqrt(sum(part.var(axis=1, ddof=1) / part.shape[1] for part in parts))
+        values = {"error": wrong.mean(axis=1), "gap": gap, "noise": noise}
+        return {name: np.round(each, 8).tolist() for name, each in values.items()}
     found = rates(candidates.approve(rows.X, rows.groups), rows)
     tpr, sizes = found[:, 1, :-1], [int((rows.good & (rows.groups == g)).sum()) for g in range(2)]
     noise = np.sqrt((tpr * (1.0 - tpr) / np.array(sizes)).sum(axis=1))

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from . import judge
+from fairfront.problems import rate_problem
+from fairfront.solvers.base import tops
+from fairfront.solvers.rule_path import rule_path
+
+from . import cases, judge
 from .cases import CASES, TWO_GROUPS
 from .comparison import Comparison, number, signed
 from .contest import Contest
 from .learners import boosting
-from .peers import PEERS, Fitting
+from .peers import PEERS, Fitting, regression
 from .report import Section, Table
 
 OURS, STACKED, TREES = "fairfront_rates", "fairfront_rates_stacked", "trees_rates"
@@ -42,6 +48,43 @@ def _methods() -> dict[str, Any]:
 CONTESTS = (
     Contest("rates", _methods(), TWO_GROUPS, OURS),
     Contest("rates-fresh", _methods(), TWO_GROUPS, OURS, first=FRESH),
+)
+NOTES = (
+    "The method, with its scaling and the end of its path, was settled on splits 0 to 19 of the same data with test figures "
+    "in view; splits 20 to 29 were run once, afterwards. They reshuffle the same rows. German credit has about 20 people in "
+    "the smaller cell of a test part, so that the test gap of any model has a standard error of 0.06 to 0.09: caps of 0.02 "
+    "are met or missed by chance there, and nothing tells the methods apart. badr 0.1.2 (Tanji, Vaiter and Laguel 2026) was "
+    "not run: it weighs groups, which are some of the weights of cells that our frontiers search, gives one model and no "
+    "predictions of new rows, and needs an older numpy than the other peers."
+)
+SHORT = ("fairfront_rates", "fairfront_rates_stacked", "bias_score", "fairlearn_grid_search", "fairfront_overshoot")
+
+
+def in_short(made: dict[tuple[str, str], Comparison]) -> Section:
+    """Return the sentences that the README may take over, marked."""
+    lines = []
+    for case in TWO_GROUPS:
+        said = []
+        for name, which in (("rates", "splits 0 to 9"), ("rates-fresh", "fresh splits")):
+            found = made[name, case]
+            answers = {peer: found.answer(peer, 0.02) for peer in SHORT if peer in found.done(needs_group=False)}
+            words = [
+                f"{found.peers[peer].name} {a.error.mean():.3f} ({a.gap.mean():.3f}, {a.met}/{len(a.error)})"
+                for peer, a in answers.items()
+                if a is not None
+            ]
+            said.append(f"{which}: {', '.join(words)}")
+        text = f"test error (test gap, splits that met the cap) when asked for a gap of 0.02 on validation rows; {'; '.join(said)}."
+        lines.append(f"- {CASES[case].title}: {text} <!-- headline: rates_{case} -->")
+    summary = (
+        "On COMPAS rules in rates have a smaller error than GridSearch and than the frontier in losses at the same gap, "
+        "surely so on fresh splits; elsewhere, with the same learner, no method without the group is surely better or worse."
+    )
+    return Section("rates", "Rates: in short", [NOTES, "\n".join(lines)], summary)
+
+
+REGRESSIONS = Contest(
+    "regression", regression.PEERS, ("communities",), "fairfront_newton", caps=(0.25, 0.5), relative=True
 )
 INTRODUCTION = (
     "Equal opportunity, sensitive columns not in X, {splits} random splits 60 : 20 : 20 ({which}). Main table: held-out "
@@ -139,18 +182,106 @@ def chosen(made: Comparison, cap: float) -> Table:
     return Table(head, rows)
 
 
+COSTS = (
+    "Training rows of the first split, logistic posteriors, CPU seconds of one thread in one run. Ratios are to one plain "
+    "fit of the same learner to the label. The path is everything after the fits: one sort for one gap, the dual for "
+    "several; the duality gap is the largest of its rules, in units of the error. Expected and measured rates differ by "
+    "at most what the last column says."
+)
+ASKED = (
+    ("adult", "equal_opportunity"),
+    ("adult", "equalized_odds"),
+    ("adult", "demographic_parity"),
+    ("adult_race", "demographic_parity"),
+    ("compas", "equal_opportunity"),
+    ("compas", "equalized_odds"),
+)
+
+
+def costs() -> Section:
+    """Time the posteriors and the path by one sort or by the dual."""
+    rows: list[list[object]] = []
+    for case, notion in ASKED:
+        train = cases.split_of(case, 0).train
+        known = {"sensitive_features": train.groups.astype(str), "notion": notion}
+        problem = rate_problem(train.X, train.y, estimator=None, **known)
+        plain = _seconds(lambda problem=problem, train=train: clone(problem.estimators[0]).fit(train.X, train.y))[0]
+        fits = _seconds(problem.learn)[0]
+        rules, algebra = problem.rules(), problem.objectives.algebra
+        gaps = rules.gaps(rules.measured(rules.decide(rules.weights(np.zeros(len(rules.offset))))))
+        caps = tops(algebra, algebra.violation(gaps), "worst_gap")
+        path, found = _seconds(lambda rules=rules, caps=caps: rule_path(rules, caps, None))
+        decided = [rules.decide(rule.weights) for rule in found]
+        off = max(np.abs(rules.rates(rules.expected(d)) - rules.rates(rules.measured(d))).max() for d in decided)
+        cells = [f"{plain:.2f}", f"{fits / plain:.1f}", f"{path:.3f}", f"{path / plain:.2f}", len(found)]
+        cells += [f"{max(rule.duality_gap for rule in found):.1e}", f"{off:.3f}"]
+        rows.append([CASES[case].title, notion.replace("_", " "), len(rules.offset), problem.fits, *cells])
+    head = ["data", "notion", "gaps", "fits", "plain fit, s", "all fits, plain fits", "path, s", "path, plain fits"]
+    table = Table([*head, "rules", "duality gap", "expected and measured"], rows)
+    return Section("rates", "Rates: cost of posteriors and of the path", [COSTS, table])
+
+
+SHARES = (0.75, 0.6, 0.5)
+REGRESSION = (
+    "Communities and Crime, linear models, 10 random splits: held-out mean squared error (validation and test rows) where "
+    "the held-out gap between the two groups' errors first is a share of the plain model's; [n] splits reach it. The "
+    "ridge of the second row is chosen by leave-one-out figures of training rows alone. Differences are to it, paired, "
+    "corrected for splits that share rows, at 95 % each."
+)
+
+
+def regression_at_equal_gap(contest: Contest, quick: bool) -> Section:
+    """Compare regressions at equal gap, not at caps that neither meets."""
+    contest.run(quick)
+    made, best = Comparison(contest, "communities", quick), "fairfront_ridges"
+    widest = {seed: abs(split["signed"]["held"]["gap"][0]) for seed, split in made.splits("plain").items()}
+    known: dict[tuple[str, float], dict[str, float]] = {}
+    peers = [peer for peer in made.done(needs_group=False) if peer != "plain"]
+    for peer in peers:
+        for share in SHARES:
+            errors = {}
+            for seed, split in made.splits(peer).items():
+                at = judge.at_equal_gap(split["signed"]["train"], split["signed"]["held"], share * widest[seed])
+                errors |= {seed: at} if np.isfinite(at) else {}
+            known[peer, share] = errors
+    rows: list[list[object]] = []
+    for peer in peers:
+        row: list[object] = [made.peers[peer].name]
+        for share in SHARES:
+            errors = known[peer, share]
+            row.append(f"{np.mean(list(errors.values())):.5f} [{len(errors)}]" if errors else "not reached")
+            apart = None if peer == best else difference(errors, known[best, share], 1, HELD_SHARE)
+            row.append("" if apart is None else signed(apart, 5))
+        rows.append(row)
+    head = ["method", *[text for share in SHARES for text in (f"error at {share:g} of the gap", "difference")]]
+    return Section("rates", "Regression: error at equal gap", [REGRESSION, Table(head, rows)])
+
+
+def _seconds(work: Any) -> tuple[float, Any]:
+    start = time.process_time()
+    found = work()
+    return time.process_time() - start, found
+
+
 def sections(quick: bool) -> list[Section]:
     """Compare on the splits of the other pages, and on ten that were drawn and run once, after the method was fixed."""
-    found = []
-    for contest, which in zip(CONTESTS, ("0 to 9", "fresh: drawn and run once"), strict=True):
+    for contest in CONTESTS:
         contest.run(quick)
+    return drawn(quick) if quick else [*drawn(quick), costs(), regression_at_equal_gap(REGRESSIONS, quick)]
+
+
+def drawn(quick: bool) -> list[Section]:
+    """Return the sections of what was run."""
+    found, made = [], {}
+    for contest, which in zip(CONTESTS, ("0 to 9", f"{FRESH} to {FRESH + 9}, run once"), strict=True):
         for case in contest.cases:
-            made = Comparison(contest, case, quick)
-            if made.complete:
-                words = {"splits": len(made.splits(OURS)), "which": which, "reference": made.peers[OURS].name}
-                table = at_equal_gaps(made)
-                count = sum(bool(cell) for row in table.rows for cell in row[2::2])
-                parts: list[str | Table] = [INTRODUCTION.format(**words, count=count), table]
-                parts += [CHOSEN.format(**words), chosen(made, 0.02), chosen(made, 0.05), *made.skipped()]
-                found.append(Section("rates", f"Rates: {CASES[case].title}, splits {which}", parts))
-    return found
+            compared = made[contest.name, case] = Comparison(contest, case, quick)
+            if not compared.complete:
+                continue
+            words = {"splits": len(compared.splits(OURS)), "which": which, "reference": compared.peers[OURS].name}
+            table = at_equal_gaps(compared)
+            count = sum(bool(cell) for row in table.rows for cell in row[2::2])
+            parts: list[str | Table] = [INTRODUCTION.format(**words, count=count), table]
+            parts += [CHOSEN.format(**words), chosen(compared, 0.02), chosen(compared, 0.05), *compared.skipped()]
+            found.append(Section("rates", f"Rates: {CASES[case].title}, splits {which}", parts))
+    return found if quick else [in_short(made), *found]

@@ -10,6 +10,7 @@ import fairfront as ff
 from .base import Candidates, Fitting, Peer, frontier_weights, weights_of
 
 POINTS = 20
+STRENGTHS = (1.0, 10.0, 50.0, 200.0)
 
 
 def predictions(W: np.ndarray) -> Candidates:
@@ -29,6 +30,28 @@ def newton(fitting: Fitting) -> Candidates:
     )
 
 
+def ridges(fitting: Fitting) -> Candidates:
+    """Frontiers of several ridges; at every gap the model of the ridge with the least held-out error on training rows."""
+    rows, paths = fitting.train, []
+    asked = {"loss": "squared", "notion": "disparate_mistreatment", "n_points": POINTS, "progress": False}
+    for strength in STRENGTHS:
+        known = {"sensitive_features": rows.groups.astype(str), "ridge": strength / len(rows.y), "held_out": True}
+        front = ff.trace(rows.X, rows.y, **known, **asked)
+        held = front.evaluations["held_out"]
+        means = next(iter(held.groups.values())).mse
+        paths.append((frontier_weights(front), held["mse"], np.abs(means[:, 0] - means[:, 1])))
+    widest, chosen = max(float(gap[0]) for _, _, gap in paths), []
+    for level in np.linspace(widest, 0.0, POINTS):
+        within = [
+            (error[gap <= level].min(), place) for place, (_, error, gap) in enumerate(paths) if (gap <= level).any()
+        ]
+        if within:
+            W, error, gap = paths[min(within)[1]]
+            chosen.append(W[int(np.argmin(np.where(gap <= level, error, np.inf)))])
+    plain = paths[0][0][:1]
+    return predictions(np.concatenate([plain, np.unique(np.stack(chosen), axis=0)]))
+
+
 def grid_search(fitting: Fitting) -> Candidates:
     from fairlearn.reductions import BoundedGroupLoss, GridSearch, SquareLoss
 
@@ -45,6 +68,11 @@ def strengths(fitting: Fitting) -> Candidates:
 PEERS = {
     "plain": Peer("plain Ridge", plain),
     "fairfront_newton": Peer("fairfront Newton", newton),
+    "fairfront_ridges": Peer(
+        "fairfront Newton, ridge by held-out error",
+        ridges,
+        note="ridges of 1, 10, 50 and 200 over n; chosen on training rows by leave-one-out figures",
+    ),
     "fairlearn_grid_search": Peer(
         "fairlearn GridSearch, bounded group loss",
         grid_search,

@@ -131,3 +131,16 @@ def test_ours_lose_nothing_to_the_linear_program_but_what_drawing_gains() -> Non
     for cap in (0.02, 0.05, 0.1):
         gained = ours.error[judge.chosen(ours, cap)] - program.error[judge.chosen(program, cap)]
         assert -0.003 < gained < 0.01
+
+
+def test_errors_at_equal_gap_are_those_of_the_first_crossing() -> None:
+    train = {"error": [0.2, 0.21, 0.22, 0.25], "gap": [0.3, 0.2, 0.1, -0.1]}
+    held = {"error": [0.21, 0.22, 0.24, 0.28], "gap": [0.25, 0.15, 0.05, -0.15]}
+    assert judge.at_equal_gap(train, held, 0.15) == pytest.approx(0.22)
+    assert judge.at_equal_gap(train, held, 0.10) == pytest.approx(0.23)
+    assert judge.at_equal_gap(train, held, 0.0) == pytest.approx(0.25)
+    assert np.isnan(judge.at_equal_gap(train, held, -0.2))
+    mirrored = [{**each, "gap": [-gap for gap in each["gap"]]} for each in (train, held)]
+    assert judge.at_equal_gap(*mirrored, 0.10) == pytest.approx(0.23)
+    shuffled = [{name: [values[i] for i in (2, 0, 3, 1)] for name, values in each.items()} for each in (train, held)]
+    assert judge.at_equal_gap(*shuffled, 0.10) == pytest.approx(0.23)

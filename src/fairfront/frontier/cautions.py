@@ -22,11 +22,11 @@ CLEAR = 2.0  # standard errors that the plain rate gap is away from zero
 
 
 def cautions(front: FrontierFigures) -> tuple[str, ...]:
-    """Return sentences, from the evaluation that choices are made on; none where only test rows were judged."""
-    records = [record for record in front.evaluations.values() if not is_test(record.name)]
-    if not records or not front.facts.trained or len(front) < 2:
+    """Return sentences, from the evaluation that tables show; none of test rows, or of probable groups."""
+    if not front.evaluations or not front.facts.trained or len(front) < 2 or front.proxies:
         return ()
-    return (*_disagreement(front, records[-1]), *_levelled(front, records[-1]))
+    record = front.record()
+    return () if is_test(record.name) else (*_disagreement(front, record), *_levelled(front, record))
 
 
 def worst_errors(record: Evaluation) -> Array | None:

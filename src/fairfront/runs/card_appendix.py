@@ -104,7 +104,8 @@ def _training(card: Mapping[str, Any]) -> str:
     model, gap = card["model"], card["model"]["training_gap"]
     sure = "known to be the global optimum of the training loss at its gap"
     status = sure if model["certified"] else "not certified to be a global optimum"
+    other = "which is not a gap between rates" if gap["unit"] != "rate gap" else "measured on training rows left out"
     return (
         f"The model is {status}. Its training {gap['unit']} is {number(gap['value'])}: the quantity that training "
-        "controls, which is not a gap between rates."
+        f"controls, {other}."
     )
