@@ -33,6 +33,7 @@ from .card_blocks import (
     significant,
     worst_table,
 )
+from .card_promises import promises_section
 from .options import in_words
 from .parts import FIGURES
 
@@ -63,6 +64,7 @@ def sections(card: Mapping[str, Any]) -> list[Section]:
     found = [
         _head(card),
         _performance(card),
+        promises_section(card),
         _groups(card),
         _data(card),
         _coefficients(card),
