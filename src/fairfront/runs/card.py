@@ -92,6 +92,7 @@ def _decision(decision: Decision) -> dict[str, Any]:
         "alternatives": [dict(each) for each in decision.candidates],
         "footnotes": list(decision.footnotes),
         "notes": list(decision.notes),
+        "promises": [dict(each) for each in decision.promises],
     }
 
 

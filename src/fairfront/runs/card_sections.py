@@ -34,6 +34,7 @@ from .card_blocks import (
     worst_table,
 )
 from .card_data import data_section
+from .card_promises import promises_section
 from .options import in_words
 from .parts import FIGURES
 
@@ -64,6 +65,7 @@ def sections(card: Mapping[str, Any]) -> list[Section]:
     found = [
         _head(card),
         _performance(card),
+        promises_section(card),
         _groups(card),
         data_section(card),
         _coefficients(card),
