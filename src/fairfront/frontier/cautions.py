@@ -26,7 +26,8 @@ def cautions(front: FrontierColumns) -> tuple[str, ...]:
     records = [record for record in front.evaluations.values() if not is_test(record.name)]
     if not records or not front.facts.trained or len(front) < 2 or front.proxies:
         return ()
-    return (*_disagreement(front, records[-1]), *_levelled(front, records[-1]))
+    record = min(records, key=lambda each: each.name != "validation")  # files that are judged later change nothing
+    return (*_disagreement(front, record), *_levelled(front, record))
 
 
 def worst_errors(record: Evaluation) -> Array | None:
