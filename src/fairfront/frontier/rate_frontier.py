@@ -146,7 +146,7 @@ def trace_rates(
         plain = found.gaps(found.measured(found.decide(found.weights(none))))
         algebra = problem.objectives.algebra
         path = rule_path(found, tops(algebra, algebra.violation(plain), "worst_gap"), n_points)
-        readings = [problem.reading(found, rule.multipliers, rule.weights) for rule in path]
+        readings = [problem.reading(found, rule.multipliers, rule.weights, judge is not None) for rule in path]
         kept = _kept(readings)
         front = _assemble(problem, rates, [path[i] for i in kept], [readings[i] for i in kept])
         return front if judge is None else judge(front, [readings[i] for i in kept])

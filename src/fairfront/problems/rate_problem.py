@@ -75,12 +75,14 @@ class RateProblem:
     def model(self, W: Array) -> RuleClassifier:
         return RuleClassifier(self.learn()[0], W, self.objectives.task.classes)
 
-    def reading(self, rules: Rules, multipliers: Array, W: Array) -> Reading:
-        """Return a rule with its measured error and gaps, and scores of all rows (those not held out have 0)."""
-        decided = rules.decide(W)
-        gaps, scores = rules.gaps(rules.measured(decided)), rule_scores(rules.P, W)
-        whole = np.zeros((len(scores), len(self.rows.label)))
-        whole[:, self.folds.held] = scores
+    def reading(self, rules: Rules, multipliers: Array, W: Array, keeps_scores: bool = False) -> Reading:
+        """Return a rule with its measured error and gaps, and if asked scores of all rows (those not held out: 0)."""
+        decided, whole = rules.decide(W), None
+        gaps = rules.gaps(rules.measured(decided))
+        if keeps_scores:
+            scores = rule_scores(rules.P, W)
+            whole = np.zeros((len(scores), len(self.rows.label)))
+            whole[:, self.folds.held] = scores
         return Reading(multipliers, rules.loss(decided), gaps, gaps, scores=whole)
 
     def check(self) -> None:
