@@ -131,7 +131,7 @@ WRITERS = re.compile(
 ELSEWHERE = {
     "datasets/cache.py": "goes on with a download where it broke off, unpacks it, and takes away what came damaged",
     "problems/dask/problem.py": "tries a temporary folder, makes one in it, which storage writes into, and removes it",
-    "runs/decision.py": "takes back a record that lost a race where the system keeps no locks",
+    "runs/decision_chain.py": "takes back a record that lost a race where the system keeps no locks",
 }
 """Files besides those of storage that change something on the disk, and why."""
 

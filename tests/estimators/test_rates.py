@@ -21,8 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 
 import fairfront as ff
 from fairfront.exceptions import InputError
+from fairfront.frontier.frontier_columns import subset
 from fairfront.frontier.rate_frontier import Rates
-from fairfront.frontier.selection import subset
 from fairfront.objectives import GroupProbabilities
 from fairfront.problems import rate_problem
 from fairfront.problems.guesses import Scaling, fit_scaling

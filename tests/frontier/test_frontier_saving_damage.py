@@ -40,6 +40,8 @@ def test_no_field_is_forgotten() -> None:
         "groups",
         "sizes",
         "ranges",
+        "scored",
+        "task",
         "effective_n",
         "small",
         "sums",

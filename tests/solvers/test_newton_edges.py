@@ -17,7 +17,7 @@ LOSS_OF = {"classes": "logistic", "values": "squared"}
 
 
 def traced(twin: Twin, X: np.ndarray | None = None, y: np.ndarray | None = None, **options: object) -> ff.Frontier:
-    given = {"groups": ff.Groups(min_size=1), "ridge": twin.ridge, "notion": twin.notion, **options}
+    given = {"groups": ff.Groups(min_size=1), "ridge": twin.ridge, "notion": twin.notion, "held_out": False, **options}
     rows = (twin.X if X is None else X, twin.y if y is None else y)
     return ff.trace(*rows, sensitive_features=twin.group.astype(str), **given)
 

@@ -82,7 +82,7 @@ class FrontierColumns(FrontierFigures):
         *names : evaluations of different rows, made in this process, such as "held_out" and "validation"
         name : that of their common record; its AUC is over pairs of rows of the same evaluation
         """
-        from .held_out import pool_evaluations
+        from .pooled_rows import pool_evaluations
 
         check_text(name, "name", "the name of the evaluation")
         return replace(self, evaluations={**self.evaluations, name: pool_evaluations(self, names, name)})

@@ -124,7 +124,7 @@ class FrontierFigures(PointColumns):
     @cached_property
     def _both(self) -> Evaluation | None:
         """Pool the rows that were held out in training with those of validation; None where that cannot be done."""
-        from .held_out import pool_evaluations
+        from .pooled_rows import pool_evaluations
 
         names = ("held_out", "validation")
         if any(name not in self.evaluations or self.evaluations[name].sums is None for name in names):

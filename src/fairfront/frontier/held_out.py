@@ -17,11 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..measures import Evaluation
 from ..measures.cutoffs import Operating
-from ..measures.evaluation import judgement_of
 from ..measures.promises import widened
-from ..objectives import Array, Attribute, Task, rates_of
+from ..objectives import Array, rates_of
 from ..objectives.groups import FEWEST
 from ..problems import LinearProblem, Reading
 from ..problems.design import DenseDesign
@@ -34,14 +32,13 @@ from ..solvers.hard_points import NARROWEST
 from ..solvers.knots import MOST, knot_solver
 from ..solvers.leave_one_out import LeaveOneOut
 from ..solvers.refits import FOLDS, dealt, fold_scores
-from ..validation import check_choice, check_text, counted, is_dask
+from ..validation import check_choice, counted, is_dask
 from ..validation.inputs import check_labels, check_weights, shape_of, weighted_rows
-from .judgement import HeldRows, encode_labels, is_test, resolve_attributes, with_notions
+from .judgement import HeldRows, encode_labels, resolve_attributes, with_notions
 from .models import responses_of
 
 if TYPE_CHECKING:
     from .frontier import Frontier
-    from .frontier_figures import FrontierFigures
 
 HELD_OUT = "held_out"
 WEIGHTS, TOGETHER = 500, 200
@@ -252,54 +249,3 @@ def operating_of(asked: Asked) -> Operating | None:
     for name in asked:
         check_choice(name, "held_out", ["cutoff", "approval_rate", "costs"])
     return Operating(**asked).check()
-
-
-def pool_evaluations(front: FrontierFigures, names: tuple[str, ...], name: str) -> Evaluation:
-    """Judge the rows of several evaluations as one; the AUC is over pairs of rows of the same evaluation."""
-    records = [front.record(check_text(each, "name", "the name of an evaluation")) for each in names]
-    if len(set(names)) < 2:
-        raise InputError(f"pool got {counted(len(set(names)), 'evaluation')}, expected two or more different names.")
-    for record in records:
-        if is_test(record.name):
-            raise InputError(f"{record.name!r} has rows for testing, expected rows to choose on; leave it out.")
-        if record.sums is None:
-            raise InputError(
-                f"evaluation {record.name!r} was read from a file, which has no exact counts, expected one that was "
-                "made in this process; trace and evaluate again."
-            )
-    first, *others = records
-    for other in others:
-        levels = [{key: rates.levels for key, rates in each.groups.items()} for each in (first, other)]
-        if levels[0] != levels[1]:
-            raise InputError(
-                f"evaluations {first.name!r} and {other.name!r} have different groups, expected the same ones."
-            )
-        if not _alike(first.cutoffs, other.cutoffs):
-            raise InputError(
-                f"evaluations {first.name!r} and {other.name!r} decide at different cut-offs ({first.rule}; "
-                f"{other.rule}), expected the same ones; evaluate without cutoff=, approval_rate= and costs=."
-            )
-    few = any(record.design and record.sums is not None and not record.sums.clustered for record in records)
-    found = with_notions(_pooled(records, front.facts.task, name), front.facts)
-    return widened(found, FEW_FOLDS**2) if few else found
-
-
-def _alike(one: Array | None, two: Array | None) -> bool:
-    return one is two or (one is not None and two is not None and np.array_equal(one, two))
-
-
-def _pooled(records: list[Evaluation], task: Task, name: str) -> Evaluation:
-    sums, first, area = [record.sums for record in records if record.sums is not None], records[0], None
-    whole = sums[0]
-    for each in sums[1:]:
-        whole = whole + replace(each, bins=None)
-    if "auc" in first.columns:
-        pairs = np.array([np.prod(each.overall.labels) for each in sums])
-        area = pairs @ np.stack([record.columns["auc"] for record in records]) / pairs.sum()
-    none, shares = np.zeros(0, dtype=np.intp), np.zeros((0, 0))
-    attributes = [
-        Attribute(key, rates.levels, none, shares if key in first.proxies else None)
-        for key, rates in first.groups.items()
-    ]
-    made = "; ".join(f"{record.name}: {record.made}" for record in records if record.made)
-    return replace(judgement_of(whole, task, attributes, name, area), operating=first.operating, made=made)

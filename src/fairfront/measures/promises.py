@@ -22,6 +22,7 @@ from .figures import Column, larger_is_better
 from .intervals import bonferroni, normal_quantile, rows_behind
 from .moments import LEVELS, Moments, critical_values, least_variance
 from .rates import GroupRates
+from .score_gaps import PairGaps
 from .spans import RateRange
 
 DRAWS = 1_000
@@ -56,10 +57,8 @@ def critical(record: Evaluation, name: str, confidence: float) -> float:
     From covariances where they are there, else as files say, of the next higher level; else Bonferroni's.
     """
     least = normal_quantile(check_confidence(confidence))
-    if record.sums is not None and record.sums.spreads is not None:
-        found = critical_values(
-            _moments(record, name), [confidence], relative=Column.of(name).kind == "selection_ratio"
-        )
+    if moments := _moments(record, name):
+        found = critical_values(moments, [confidence], relative=Column.of(name).kind == "selection_ratio")
         return max(least, float(found[0]))
     known = [z for level, z in zip(LEVELS, record.critical.get(name, ()), strict=False) if level >= confidence - 1e-12]
     if known:
@@ -79,9 +78,9 @@ def critical_table(record: Evaluation) -> dict[str, Array]:
     names = dict.fromkeys([*record.columns, *(Column.of(name).kind for name in record.columns)])
     found = {}
     for name in names:
-        if has_ends(record, name):
+        if has_ends(record, name) and (moments := _moments(record, name)):
             relative = Column.of(name).kind == "selection_ratio"
-            found[name] = np.ceil(critical_values(_moments(record, name), relative=relative) * 100.0) / 100.0
+            found[name] = np.ceil(critical_values(moments, relative=relative) * 100.0) / 100.0
     return found
 
 
@@ -90,8 +89,15 @@ def _groups(record: Evaluation, part: str) -> tuple[str, GroupRates]:
     return attribute, record.groups[attribute]  # type: ignore[return-value]
 
 
-def _moments(record: Evaluation, name: str) -> Iterator[tuple[Moments, Array, bool]]:
-    """Yield moments of what a column is made of, their least variances, and whether groups are compared."""
+def _moments(record: Evaluation, name: str) -> list[tuple[Moments, Array, bool]]:
+    """Return moments of what a column is made of, their least variances, and whether groups are compared.
+
+    None where covariances are not known: of read files, of gaps of scores, and of shares of decisions.
+    """
+    return [] if record.sums is None or record.sums.spreads is None else list(_known_moments(record, name))
+
+
+def _known_moments(record: Evaluation, name: str) -> Iterator[tuple[Moments, Array, bool]]:
     assert record.sums is not None
     assert record.sums.spreads is not None
     spreads = dict(zip((*record.groups, ""), record.sums.spreads, strict=True))
@@ -188,6 +194,21 @@ def folded(mean: Array, variance: Array) -> Array:
     return np.asarray(s * np.sqrt(2.0 / np.pi) * np.exp(-0.5 * (mean / s) ** 2) + mean * (1.0 - 2.0 * ndtr(-mean / s)))
 
 
+def _scored(record: Evaluation, name: str) -> list[PairGaps]:
+    """Return the gaps of scores that a column stands for, of each attribute; none where it is of shares or means."""
+    columns = [Column.of(part) for part in record.parts(name) if Column.of(part).gap]
+    known = [record.scored.get(each.attribute or next(iter(record.groups)), {}).get(each.figure) for each in columns]
+    return [each for each in known if each is not None]
+
+
+def _mean_worst(gap: Array, variance: Array) -> Array:
+    """Return E max |N(gap, variance)| over pairs, (N,), as if their errors were independent: at least what it is."""
+    if gap.shape[1] == 1:
+        return folded(np.abs(gap[:, 0]), variance[:, 0])
+    noise = np.random.default_rng(0).standard_normal((DRAWS, gap.shape[1]))
+    return np.array([np.abs(g + noise * np.sqrt(v)).max(axis=1).mean() for g, v in zip(gap, variance, strict=True)])
+
+
 def expected(record: Evaluation, name: str) -> Array:
     """Return the expected value of a gap or of the selection ratio, (N,), the worst that rounded counts allow.
 
@@ -196,6 +217,8 @@ def expected(record: Evaluation, name: str) -> Array:
     column = Column.of(name)
     if not has_ends(record, name) or column.kind == "error":
         return record.figure(name)
+    if scored := _scored(record, name):
+        return np.asarray(np.fmax.reduce([_mean_worst(each.gap, each.error**2) for each in scored]))
     best = np.fmin if larger_is_better(name) else np.fmax
     found = [each.ratio if larger_is_better(name) else each.worst for each in _normals(record, name)]
     return np.asarray(best.reduce(found))
@@ -204,7 +227,11 @@ def expected(record: Evaluation, name: str) -> Array:
 def shown_by_test(record: Evaluation, name: str, place: int, n: float) -> tuple[float, float]:
     """Return the gap that a model without any, and that this one, show on average on n other rows like these."""
     none, own = [], []
-    for each in _normals(record, name, place, shown=True):
+    for pairs in (each.take([place]) for each in _scored(record, name)):
+        noise = pairs.error**2 * (record.n / n)
+        none.append(_mean_worst(0.0 * pairs.gap, noise)[0])
+        own.append(_mean_worst(pairs.gap, pairs.error**2 + noise)[0])
+    for each in () if none else _normals(record, name, place, shown=True):
         middle = np.nanmean(0.5 * (each.low + each.high), axis=1, keepdims=True) + 0.0 * each.low
         noise = each.variance * (record.n / n)
         none.append(Normals(middle, middle, noise).worst[0])

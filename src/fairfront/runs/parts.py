@@ -10,7 +10,7 @@ rounded counts leave the exact value notably open, two more entries are the leas
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -97,7 +97,7 @@ def judged_points(
         judged = _audits(front, rows, settings, scores, responses)
         with progress_bar(progress, f"judging on {name}", len(found)) as bar:
             for done, (one, audit) in enumerate(zip(found.values(), judged, strict=True), start=1):
-                one |= _of_audit(audit.to_dict(small=small))
+                one |= _of_audit(audit.to_dict(small=small), all_of(front.facts.notions, front.facts.task))
                 bar.update(done, f"{done} of {len(found)} points")
         for one in found.values():
             _as_audited(one, found[str(int(front.ids[plain]))])
@@ -182,15 +182,18 @@ def _given(front: Frontier, place: int, scores: Array, responses: Array | None) 
     return given, operating
 
 
-def _of_audit(audit: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a card reads of an audit: lines by attribute and worst gaps; of several classes, the favourable's."""
+def _of_audit(audit: Mapping[str, Any], more: Sequence[str]) -> dict[str, Any]:
+    """Return what a card reads of an audit: lines by attribute and worst gaps; of several classes, the favourable's.
+
+    Gaps are those that validation has: that of precision where a notion is about it, among ``more`` figures.
+    """
     ending = f"[{audit['favourable']}]" if audit["task"] == "multiclass" else ""
     worst = [
         {"attribute": name, **{key: each[key] for key in ("figure", "not_compared")}, **_ends(each)}
         for name, found in audit["worst"].items()
         for figure in GAPS
         for each in found
-        if each["figure"] == figure
+        if each["figure"] == figure and (figure != "precision_gap" or "precision" in more)
     ]
     return {"groups": {name: _lines(table, ending) for name, table in audit["tables"].items()}, "worst": worst}
 

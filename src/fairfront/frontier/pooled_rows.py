@@ -1,0 +1,71 @@
+"""Rows of several evaluations judged as one, each row by its weight."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..exceptions import InputError
+from ..measures import Evaluation
+from ..measures.evaluation import judgement_of
+from ..measures.promises import widened
+from ..objectives import Array, Attribute, Task
+from ..validation import check_text, counted
+from .held_out import FEW_FOLDS
+from .judgement import is_test, with_notions
+
+if TYPE_CHECKING:
+    from .frontier_figures import FrontierFigures
+
+
+def pool_evaluations(front: FrontierFigures, names: tuple[str, ...], name: str) -> Evaluation:
+    """Judge the rows of several evaluations as one; the AUC is over pairs of rows of the same evaluation."""
+    records = [front.record(check_text(each, "name", "the name of an evaluation")) for each in names]
+    if len(set(names)) < 2:
+        raise InputError(f"pool got {counted(len(set(names)), 'evaluation')}, expected two or more different names.")
+    for record in records:
+        if is_test(record.name):
+            raise InputError(f"{record.name!r} has rows for testing, expected rows to choose on; leave it out.")
+        if record.sums is None:
+            raise InputError(
+                f"evaluation {record.name!r} was read from a file, which has no exact counts, expected one that was "
+                "made in this process; trace and evaluate again."
+            )
+    first, *others = records
+    for other in others:
+        levels = [{key: rates.levels for key, rates in each.groups.items()} for each in (first, other)]
+        if levels[0] != levels[1]:
+            raise InputError(
+                f"evaluations {first.name!r} and {other.name!r} have different groups, expected the same ones."
+            )
+        if not _alike(first.cutoffs, other.cutoffs):
+            raise InputError(
+                f"evaluations {first.name!r} and {other.name!r} decide at different cut-offs ({first.rule}; "
+                f"{other.rule}), expected the same ones; evaluate without cutoff=, approval_rate= and costs=."
+            )
+    few = any(record.design and record.sums is not None and not record.sums.clustered for record in records)
+    found = with_notions(_pooled(records, front.facts.task, name), front.facts)
+    return widened(found, FEW_FOLDS**2) if few else found
+
+
+def _alike(one: Array | None, two: Array | None) -> bool:
+    return one is two or (one is not None and two is not None and np.array_equal(one, two))
+
+
+def _pooled(records: list[Evaluation], task: Task, name: str) -> Evaluation:
+    sums, first, area = [record.sums for record in records if record.sums is not None], records[0], None
+    whole = sums[0]
+    for each in sums[1:]:
+        whole = whole + replace(each, bins=None)
+    if "auc" in first.columns:
+        pairs = np.array([np.prod(each.overall.labels) for each in sums])
+        area = pairs @ np.stack([record.columns["auc"] for record in records]) / pairs.sum()
+    none, shares = np.zeros(0, dtype=np.intp), np.zeros((0, 0))
+    attributes = [
+        Attribute(key, rates.levels, none, shares if key in first.proxies else None)
+        for key, rates in first.groups.items()
+    ]
+    made = "; ".join(f"{record.name}: {record.made}" for record in records if record.made)
+    return replace(judgement_of(whole, task, attributes, name, area), operating=first.operating, made=made)
