@@ -21,7 +21,7 @@ LOSSES = {"hinge": "linear SVM", "logistic": "logistic regression"}
 SETTINGS = (Spec("adult", "sex", "paper", "random"), Spec("compas", "sex"), Spec("compas", "race"))
 DRAWN = (Spec("adult", "sex"), *SETTINGS[1:])
 DRAWN_STEPS = 5000
-SPLITS, STEPS = {"adult": 6, "compas": 10}, {"adult": DRAWN_STEPS, "compas": 2000}
+SPLITS, STEPS = {"adult": 10, "compas": 10}, {"adult": DRAWN_STEPS, "compas": 2000}
 
 
 def tasks(quick: bool) -> dict[str, Task]:
