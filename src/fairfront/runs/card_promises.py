@@ -11,7 +11,7 @@ from .options import in_words
 
 SAID = (
     "Expected: what other rows of the same population would show of the figure as the rows of the choice know it. "
-    "Promised: holds with the confidence given for people drawn like those rows, not for a later time, another place, "
+    "Promised: holds with the confidence given for people drawn like those rows, not for a later time, another place "
     "or rows of one person that nobody declared. Noise alone: the mean gap that a model with equal rates shows on as "
     "many test rows."
 )

@@ -64,8 +64,7 @@ def title_of(card: Mapping[str, Any]) -> str:
 def sections(card: Mapping[str, Any]) -> list[Section]:
     found = [
         _head(card),
-        _performance(card),
-        promises_section(card),
+        *(_performance(card), promises_section(card)),
         _groups(card),
         data_section(card),
         _coefficients(card),
