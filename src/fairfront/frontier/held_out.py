@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..measures import Evaluation
 from ..measures.evaluation import judgement_of
-from ..objectives import Array, Attribute, Task
+from ..objectives import Array, Attribute, Task, predictions_of
 from ..objectives.groups import FEWEST
 from ..problems import EstimatorProblem, LinearProblem, Reading
 from ..problems.design import DenseDesign
@@ -122,7 +122,8 @@ class HeldOut:
         """Add the evaluation; ``solved`` are the frontier's points in its order."""
         if not self.asked and len(solved) * problem.K * problem.rows.n > SCORES:  # as many points were asked for
             return front
-        return _judged(front, self.rows, *self._scores(front, problem, solved))
+        scores, made = self._scores(front, problem, solved)
+        return _judged(front, self.rows, predictions_of(scores, problem.loss.name), made)
 
     def _scores(self, front: Frontier, problem: LinearProblem, solved: list[Solved]) -> tuple[Array, str]:
         """Return scores (N, K, n) and how they were made."""

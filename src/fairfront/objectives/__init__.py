@@ -6,6 +6,7 @@ from .comparisons import Notion as Notion
 from .gaps import GAPS as GAPS
 from .gaps import Algebra as Algebra
 from .gaps import Gap as Gap
+from .glm_losses import LogLinkLoss as LogLinkLoss
 from .groups import Attribute as Attribute
 from .groups import Groups as Groups
 from .groups import check_groups as check_groups
@@ -18,6 +19,7 @@ from .losses import Loss as Loss
 from .losses import Measure as Measure
 from .losses import Task as Task
 from .losses import is_likelihood as is_likelihood
+from .losses import predictions_of as predictions_of
 from .notions import NOTIONS as NOTIONS
 from .notions import rates_of as rates_of
 from .proxies import GroupProbabilities as GroupProbabilities

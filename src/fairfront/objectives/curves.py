@@ -56,6 +56,20 @@ class Log(Curve):
 
 
 @dataclass(frozen=True)
+class LogQuotient(Curve):
+    """log(m_0 / m_1), such as what is expected over what was."""
+
+    def value(self, m: Array) -> Array:
+        return np.asarray(np.log(np.maximum(m[:, 0], TINY)) - np.log(np.maximum(m[:, 1], TINY)))
+
+    def slope(self, m: Array) -> Array:
+        return np.asarray(np.array([1.0, -1.0]) / np.maximum(m, TINY))
+
+    def bend(self, m: Array) -> Array:
+        return np.diag(np.array([-1.0, 1.0]) / np.maximum(m, TINY) ** 2)
+
+
+@dataclass(frozen=True)
 class Mix(Curve):
     """weights . m, such as the mean of two rates: linear, of averages of different quantities."""
 

@@ -21,7 +21,17 @@ from .layout import Layout, build
 from .losses import LOSSES, Array, Logistic, Loss, Measure, Softmax, Task
 from .notions import NOTIONS
 from .proxies import proxy_sentences
-from .surrogates import Bias, BinaryRate, ClassRate, Quantity, Relabelled, Score, Square
+from .surrogates import (
+    Bias,
+    BinaryRate,
+    ClassRate,
+    Prediction,
+    Quantity,
+    Relabelled,
+    Score,
+    Square,
+    Target,
+)
 
 Notions = str | Notion | tuple[str | Notion, ...] | list[str | Notion]
 TaskName = Literal["classification", "regression"]
@@ -130,6 +140,7 @@ class Objectives:
         regression = question.task == "regression"
         task, codes = _values(labels) if regression else read_classes(labels, question.favourable, counts)
         loss = _loss_for(question.loss, task)
+        loss.check(codes.astype(np.float64, copy=False))
         among = compared_rows(question.notions, task, question.surrogate, codes)
         attributes = question.groups.resolve(sensitive_features, len(codes), counts, among)
         ridge = question.ridge
@@ -180,8 +191,11 @@ class Objectives:
 
 
 def measure(quantity: Quantity, loss: Loss, task: Task) -> Measure:
-    if quantity.kind in ("score", "square"):
-        return Score() if quantity.kind == "score" else Square()
+    plain: dict[str, type[Measure]] = {"score": Score, "square": Square, "target": Target}
+    if quantity.kind == "prediction":
+        return Prediction(loss) if loss.link else Score()
+    if quantity.kind in plain:
+        return plain[quantity.kind]()
     if quantity.kind == "rate" and task.kind == "multiclass":
         return ClassRate(quantity.label)
     label = None if quantity.label is None else float(task.targets(quantity.label))
