@@ -14,6 +14,7 @@ from .frontier.estimator_frontier import trace_estimator
 from .frontier.held_out import HeldOut, readings_judge
 from .objectives import Array, Gap, Groups, Loss, Notion, warn_of_proxies
 from .objectives.comparisons import Surrogate
+from .objectives.exposures import per_exposure
 from .problems import FirstOrder, FunctionProblem, LinearProblem, blas_threads, linear_problem
 from .problems.point import check_finite, decomposable
 from .records import Record
@@ -45,6 +46,7 @@ def trace(
     ridge: float | None = None,
     fit_intercept: bool = True,
     sample_weight: Any = None,
+    exposure: Any = None,
     groups: Groups | None = None,
     estimator: Any = None,
     random_state: int | None = None,
@@ -60,7 +62,7 @@ def trace(
     ----------
     X : array, data frame or sparse matrix of shape (n, d)
         Features; leave sensitive columns out unless you mean to use them at prediction time.
-    y : array of shape (n,) of labels of any kind, or of numbers for ``loss="squared"``
+    y : array of shape (n,) of labels of any kind, or of numbers for a regression's loss, such as ``loss="squared"``
     sensitive_features : array, series, frame, mapping or GroupProbabilities
         The group of every row; several columns are taken each on its own unless ``groups`` crosses them.
     favourable : the label that is good for the person; by default the second of the sorted classes
@@ -73,17 +75,18 @@ def trace(
         Preference vectors, or how many targets to place evenly between unconstrained training and the smallest gap.
     n_points : int, optional
         Newton: how many points to solve, evenly from unconstrained training to the smallest gap; by default as many
-        as the curve bends. First-order solvers: most points to keep (100), those that runs ended at always.
+        as the curve bends. First-order solvers: most points to keep (100), ends of runs always.
     ridge : float, optional
         Penalty on the squared weights; by default 1 / (sum of weights), scikit-learn's C = 1, so that a weight of 2 is
         a row that is there twice.
     fit_intercept : bool, whether there is an intercept, which is not penalised
-    sample_weight : array of shape (n,) of weights of at least 0; None: 1 for every row
+    sample_weight : array of shape (n,) of weights of at least 0, optional
+    exposure : array of shape (n,) of numbers above 0 (time at risk, trials), optional
+        Where y are counts or totals: ``y / exposure`` is then modelled, with weights times exposure.
     groups : Groups, which says reference groups, crossed columns and the smallest size of a group, optional
     estimator : estimator, optional
         Any classifier or regressor whose fit takes sample_weight, instead of a linear model: points are then weighted
-        fits of it, not certified, and X is whatever it takes. ``solver`` is then a `Weighting`, which says how many
-        weightings are tried, which gap is lowered, and on which rows it is measured.
+        fits of it, not certified, and X is whatever it takes; ``solver`` is then a `Weighting`.
     random_state : int, seed of random starts, folds and fits, optional
     held_out : bool or None
         Whether all points are also judged on the training rows, by the scores that each row gets from the point solved
@@ -92,12 +95,10 @@ def trace(
         to about half a million rows (times classes). True makes it elsewhere too: from 10 folds that are refitted for
         hinges, sparse rows and more weights, and from the folds that an estimator's weightings are measured on.
     person : array of shape (n,), optional
-        Who each row is, where people have several: held-out scores are those without all rows of the person, and
-        folds of an estimator keep people together. It is used for nothing else and not kept.
+        Who each row is, where people have several: they are left out together. It is used for nothing else.
     checkpoint, resume : path, bool
-        File that takes note of what was found on the way, small and without data. With ``resume=True`` the run goes on
-        from it (or begins, where there is none yet) and ends as if it had never stopped; it has to be given the same
-        data and settings.
+        File that takes note of what was found on the way, small and without data. With ``resume=True`` a run of the
+        same data and settings goes on from it (or begins) and ends as if it had never stopped.
     progress : bool or "auto", whether to draw a bar on standard error; "auto": where that is a terminal
 
     Returns
@@ -112,6 +113,7 @@ def trace(
     if held_out is not None:
         check_flag(held_out, "held_out")
     warn_of_proxies(sensitive_features)
+    y, sample_weight = per_exposure(y, sample_weight, exposure)
     rows: dict[str, Any] = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "groups": groups}
     question: dict[str, Any] = {"favourable": favourable, "notion": notion, "loss": loss, "gap": gap}
     linear: dict[str, Any] = {"surrogate": surrogate, "ridge": ridge, "fit_intercept": fit_intercept}

@@ -16,6 +16,7 @@ from ..measures.claims import Pair, worst_pair
 from ..measures.cutoffs import Operating, OperatingPoint
 from ..measures.disclosure import NOTABLE
 from ..objectives import Array, proxy_sentences
+from ..objectives.exposures import per_exposure
 from ..validation import BACKENDS, check_choice, check_confidence, check_count, check_text, counted, is_dask, shown
 from .judgement import asked_of, held_rows, with_notions
 from .models import Models
@@ -155,6 +156,7 @@ class FrontierColumns(PointColumns):
         sensitive_features: Any,
         name: str = "validation",
         sample_weight: Any = None,
+        exposure: Any = None,
         cutoff: float | None = None,
         approval_rate: float | None = None,
         costs: Mapping[str, float] | None = None,
@@ -170,6 +172,7 @@ class FrontierColumns(PointColumns):
         ----------
         X, y, sensitive_features, sample_weight : rows to judge on, in memory or as Dask collections
         name : what the rows are for; rows called test never place a cut-off
+        exposure : of values that are counts or totals, as in `trace`: figures are then per unit of it, weighted by it
         cutoff, approval_rate, costs : optional
             One at most: a cut-off on the probability of the favourable label (on its score where models give no
             probabilities), a share of favourable decisions, or costs of a ``false_positive`` and a ``false_negative``.
@@ -177,6 +180,7 @@ class FrontierColumns(PointColumns):
         """
         check_text(name, "name", "the name of the evaluation")
         asked = asked_of(Operating(cutoff, approval_rate, costs), self.evaluations, name, like, self.models)
+        y, sample_weight = per_exposure(y, sample_weight, exposure)
         rows = (X, y, sensitive_features, sample_weight)
         if any(is_dask(each) for each in rows):
             from .dask_judgement import evaluate_parts

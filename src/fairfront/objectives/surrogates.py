@@ -17,8 +17,8 @@ class Quantity:
 
     ``loss`` on ``label`` (None: the row's own label); ``rate``, the smooth share decided as ``label``
     (None: the smooth error, one minus the share decided as the own label); ``score``, the prediction itself, and its
-    ``square``; ``prediction``, the mean that a score stands for behind a link, and ``target``, the row's own value, which
-    no score changes; ``bias``, the smooth share decided as ``label`` less the share labelled so.
+    ``square``; ``prediction``, the mean that a score stands for behind a link, and ``target``, the row's own value;
+    ``bias``, the smooth share decided as ``label`` less the share labelled so.
     """
 
     kind: Literal["loss", "rate", "score", "square", "prediction", "target", "bias"]

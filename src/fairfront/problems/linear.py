@@ -252,16 +252,14 @@ def linear_problem(
     ----------
     X, y, sensitive_features, sample_weight
         The rows, as in `fairfront.trace`.
-    favourable, notion, surrogate, loss, gap, groups
-        What is asked of them, as in `fairfront.trace`.
-    ridge, fit_intercept
-        The model, as in `fairfront.trace`.
+    favourable, notion, surrogate, loss, gap, groups, ridge, fit_intercept
+        What is asked of them, and the model, as in `fairfront.trace`.
     task : {"classification", "regression"}, optional
-        By default regression for the squared loss and classification for all others.
+        By default what the loss is for first.
 
     Returns
     -------
-    LinearProblem, whose ``objectives`` hold the question with what the data made of it: classes, groups, ridge
+    LinearProblem whose ``objectives`` hold the question with what the data made of it: classes, groups, ridge
     """
     question = Question.of(
         favourable=favourable,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..measures.disclosure import EXACT, ROUNDED, with_rounding
-from ..measures.figures import MORE, VALUES
+from ..measures.figures import MORE, MORE_VALUES, VALUES
 from ..measures.lines import ALL, REFERENCE
 from ..measures.moves import OVERALL
 from .options import in_words
@@ -24,7 +24,7 @@ HEADS = {
     "selection": "approval rate",
     "tpr": "TPR",
     "fpr": "FPR",
-    **{name: MORE[name].heading for name in MORE},
+    **{name: figure.heading for name, figure in (MORE | MORE_VALUES).items()},
     "precision": "precision",
     "prediction": "mean prediction",
     "residual": "mean residual",

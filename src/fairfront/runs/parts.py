@@ -27,7 +27,7 @@ from ..measures.claims import worst_pair
 from ..measures.cutoffs import Operating, Side
 from ..measures.disclosure import LIMIT, NOTABLE
 from ..measures.evaluation import decide
-from ..measures.figures import MORE, RATIO_OF, SCORE_GAPS, Column
+from ..measures.figures import MORE, MORE_VALUES, RATIO_OF, SCORE_GAPS, VALUES, Column
 from ..measures.intervals import ratio_interval, share_interval, span_of, worst_gap_lower, worst_gap_upper
 from ..measures.judged import read_judged
 from ..measures.lines import ALL, COMPARED, EVERYONE, REFERENCE
@@ -47,11 +47,11 @@ RESAMPLES = 200
 CONFIDENCE = 0.95
 FIGURES = ("auc", "ks", "gini", "error", "selection", "mse")
 OVERALL_COLUMNS = {"selection": "approval_rate"}
-RATES = ("selection", "tpr", "fpr", "error", *MORE, "prediction", "residual", "mse")
+RATES = ("selection", "tpr", "fpr", "error", *MORE, "prediction", "residual", "mse", *MORE_VALUES)
 CALIBRATION = ("mean_score", "in_the_large", "slope", "brier")
 GAPS = (
     *("tpr_gap", "fpr_gap", "selection_gap", "error_gap", "precision_gap", "selection_ratio", "odds_gap", "recall_gap"),
-    *("tpr_ratio", *(f"{name}_gap" for name in (*MORE, *SCORE_GAPS, "prediction", "residual", "mse"))),
+    *("tpr_ratio", *(f"{name}_gap" for name in (*MORE, *SCORE_GAPS, *VALUES, *MORE_VALUES))),
 )
 
 
