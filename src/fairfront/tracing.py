@@ -69,8 +69,7 @@ def trace(
     notion, surrogate, loss, gap : what is compared, by loss or by smooth rate, the training loss, and the gap function
     solver : str or solver
         ``"newton"`` (default: every point solved exactly), ``"pb_pdo"``, ``"pdo"``, or the printed algorithms
-        ``"paper_pdo"``, ``"paper_pb_pdo"``; or an instance with other parameters. With an estimator, a `Weighting`, or
-        ``"posteriors"``.
+        ``"paper_pdo"``, ``"paper_pb_pdo"``; or an instance. With an estimator, a `Weighting`, or ``"posteriors"``.
     preferences : None, int or array of shape (R, m)
         Preference vectors, or how many targets to place evenly between unconstrained training and the smallest gap.
     n_points : int, optional
@@ -92,8 +91,8 @@ def trace(
         Whether all points are also judged on the training rows, by the scores that each row gets from the point solved
         without it, with its caps kept: the evaluation "held_out". That is a Newton step in closed form and costs less
         than the trace for smooth losses and dense rows in memory with at most 500 weights; None makes it only there, up
-        to about half a million rows (times classes). True makes it elsewhere too: from 10 folds that are refitted for
-        hinges, sparse rows and more weights, and from the folds that an estimator's weightings are measured on.
+        to about half a million rows (times classes). True makes it elsewhere too: from 10 folds that are refitted, or
+        from those that an estimator's weightings are measured on.
     person : array of shape (n,), optional
         Who each row is, where people have several: they are left out together. It is used for nothing else.
     checkpoint, resume : path, bool
