@@ -18,6 +18,7 @@ BENCHMARKS = {
     "newton": "speed.newton:sections",
     "held_out": "speed.held_out:sections",
     "threads": "speed.threads:sections",
+    "poisson": "speed.poisson:sections",
     "audit": "speed.audit:sections",
     "files": "speed.files:sections",
     "trace_cost": "speed.trace_cost:sections",

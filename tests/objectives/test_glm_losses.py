@@ -189,6 +189,17 @@ def test_exposures_that_are_none_are_refused() -> None:
         Tweedie(power=2.5)
 
 
+def test_what_does_not_know_links_refuses_them() -> None:
+    known: dict[str, Any] = {"sensitive_features": A, "loss": "poisson", "notion": "group_loss", "progress": False}
+    with pytest.raises(ff.InputError, match="loss 'poisson' is for linear models, found an estimator"):
+        ff.trace(X, COUNTS, estimator=PoissonRegressor(), **known)
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra torch)")
+    import fairfront.torch as fft
+
+    with pytest.raises(ff.InputError, match="loss 'poisson' predicts behind a link"):
+        fft.trace(torch.nn.Linear(3, 1), X, COUNTS, **known)
+
+
 def test_a_run_of_the_motor_portfolio_has_a_card(tmp_path: Path) -> None:
     data = ff.datasets.load_motor(n=3000)
     file = tmp_path / "motor.csv"

@@ -56,9 +56,12 @@ class Poisson(LogLinkLoss):
     stock: ClassVar[Stock | None] = poisson_regressor
 
     def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
-        m = self.mean(score)
-        value = m[..., 0, :] - target * np.clip(score[..., 0, :], -LARGEST, LARGEST) + (xlogy(target, target) - target)
-        return value, m - target
+        near = np.clip(score, -LARGEST, LARGEST)
+        m = np.exp(near)
+        value = m[..., 0, :] - target * near[..., 0, :]
+        value += xlogy(target, target) - target
+        m -= target
+        return value, m
 
     def curvature(self, score: Array, target: Array) -> Array:
         return self.mean(score)[..., None, :]
