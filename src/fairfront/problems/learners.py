@@ -105,7 +105,7 @@ def loss_for(estimator: Any, loss: Any) -> Any:
     name = loss if isinstance(loss, str) else getattr(loss, "name", "")
     if name in LOSSES and LOSSES[name].link:
         raise InputError(
-            f"loss {name!r} is for linear models, found an estimator, whose predictions are measured by squared errors; "
+            f"loss {name!r} is for linear models, found an estimator, whose predictions have squared errors; "
             "leave loss out, or the estimator."
         )
     if is_regressor(estimator):
