@@ -12,7 +12,7 @@ from .exceptions import InputError, progress_bar
 from .frontier import Frontier, assemble
 from .frontier.estimator_frontier import trace_estimator
 from .frontier.held_out import HeldOut, readings_judge
-from .objectives import Array, Gap, Groups, Loss, Notion, warn_of_proxies
+from .objectives import Array, Gap, Groups, Loss, Notion, is_regression, warn_of_proxies
 from .objectives.comparisons import Surrogate
 from .objectives.exposures import per_exposure
 from .problems import FirstOrder, FunctionProblem, LinearProblem, blas_threads, linear_problem
@@ -112,7 +112,7 @@ def trace(
     if held_out is not None:
         check_flag(held_out, "held_out")
     warn_of_proxies(sensitive_features)
-    y, sample_weight = per_exposure(y, sample_weight, exposure)
+    y, sample_weight = per_exposure(y, sample_weight, exposure, regression=is_regression(loss))
     rows: dict[str, Any] = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "groups": groups}
     question: dict[str, Any] = {"favourable": favourable, "notion": notion, "loss": loss, "gap": gap}
     linear: dict[str, Any] = {"surrogate": surrogate, "ridge": ridge, "fit_intercept": fit_intercept}

@@ -179,12 +179,12 @@ def test_values_that_a_loss_has_no_value_for_are_refused(loss: str, y: Any, word
 
 
 def test_exposures_that_are_none_are_refused() -> None:
-    for given, words in (
-        (E[:-1], "exposure has 1199 values, expected 1200"),
-        (E - 0.5, "expected finite numbers above 0"),
-    ):
+    short = (E[:-1], r"exposure has shape \(1199,\), expected \(1200,\)")
+    for given, words in (short, (np.floor(2.0 * E), "exposure is 0 in some rows, expected numbers above 0")):
         with pytest.raises(ff.InputError, match=words):
             ff.trace(X, COUNTS, sensitive_features=A, loss="poisson", exposure=given, progress=False)
+    with pytest.raises(ff.InputError, match="exposure is for counts and totals, found labels"):
+        ff.trace(X, COUNTS > 0, sensitive_features=A, exposure=E, progress=False)
     with pytest.raises(ff.InputError, match="power"):
         Tweedie(power=2.5)
 

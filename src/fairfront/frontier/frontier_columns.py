@@ -180,7 +180,8 @@ class FrontierColumns(PointColumns):
         """
         check_text(name, "name", "the name of the evaluation")
         asked = asked_of(Operating(cutoff, approval_rate, costs), self.evaluations, name, like, self.models)
-        y, sample_weight = per_exposure(y, sample_weight, exposure)
+        values = self.facts.task.kind == "regression"
+        y, sample_weight = per_exposure(y, sample_weight, exposure, regression=values)
         rows = (X, y, sensitive_features, sample_weight)
         if any(is_dask(each) for each in rows):
             from .dask_judgement import evaluate_parts

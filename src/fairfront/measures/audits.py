@@ -100,7 +100,7 @@ def audit(
     warn_of_proxies(sensitive_features)
     draws, seed = check_count(n_resamples, "n_resamples", most=MOST_RESAMPLES), check_seed(random_state)
     settings = Settings(check_confidence(confidence), check_flag(simultaneous, "simultaneous"), draws, seed)
-    about = check_names(notion, "notion") if notion else ()
+    about = () if notion in ((), []) else check_names(notion, "notion")
     for name in about:
         NOTIONS[name]
     check_groups(groups)

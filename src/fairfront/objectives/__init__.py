@@ -19,6 +19,7 @@ from .losses import Loss as Loss
 from .losses import Measure as Measure
 from .losses import Task as Task
 from .losses import is_likelihood as is_likelihood
+from .losses import is_regression as is_regression
 from .losses import predictions_of as predictions_of
 from .notions import NOTIONS as NOTIONS
 from .notions import rates_of as rates_of

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from ..exceptions import InputError
-from ..validation.inputs import as_numbers, check_weights, shape_of
-from .losses import Array
+from ..exceptions import InputError, spelling
+from ..validation.inputs import as_numbers, as_weights, check_labels, check_weights, shape_of
 
 
-def per_exposure(y: Any, sample_weight: Any, exposure: Any) -> tuple[Any, Any]:
+def per_exposure(y: Any, sample_weight: Any, exposure: Any, *, regression: bool = True) -> tuple[Any, Any]:
     """Return values per unit of exposure, and weights times exposure; both as they are where there is none.
 
     Parameters
@@ -22,17 +19,17 @@ def per_exposure(y: Any, sample_weight: Any, exposure: Any) -> tuple[Any, Any]:
     y : array of shape (n,), counts or totals
     sample_weight : array of shape (n,), or None for 1
     exposure : array of shape (n,) of numbers above 0, or None
+    regression : bool, whether y are values, of which there is so much per unit
     """
     if exposure is None:
         return y, sample_weight
-    found: Array = as_numbers(exposure, "exposure").reshape(-1)
-    n = shape_of(y, "y")[0]
-    if len(found) != n:
-        raise InputError(f"exposure has {len(found)} values, expected {n}, one per row.")
-    if not (np.isfinite(found).all() and (found > 0.0).all()):
-        raise InputError(
-            f"exposure has values down to {found.min():g}, expected finite numbers above 0; leave out rows that were "
-            "never at risk."
-        )
+    if not regression:
+        raise InputError("exposure is for counts and totals, found labels; give loss='poisson', or leave it out.")
+    n = (*shape_of(y, "y"), 0)[0]
+    with spelling({"sample_weight": "exposure"}):
+        found = as_weights(exposure, n)
+    if not found.all():
+        raise InputError("exposure is 0 in some rows, expected numbers above 0; leave out rows never at risk.")
     weight = check_weights(sample_weight, n)
-    return as_numbers(y, "y").reshape(-1) / found, found if weight is None else weight * found
+    values = as_numbers(check_labels(y, n), "y")
+    return values / found, found if weight is None else weight * found

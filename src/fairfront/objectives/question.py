@@ -141,6 +141,8 @@ class Objectives:
         task, codes = _values(labels) if regression else read_classes(labels, question.favourable, counts)
         loss = _loss_for(question.loss, task)
         loss.check(codes.astype(np.float64, copy=False))
+        for notion in question.notions:
+            notion.check_values(codes)
         among = compared_rows(question.notions, task, question.surrogate, codes)
         attributes = question.groups.resolve(sensitive_features, len(codes), counts, among)
         ridge = question.ridge

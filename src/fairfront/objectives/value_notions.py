@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from ..exceptions import InputError
 from .comparisons import Comparison, Notion, Part, Surrogate
 from .curves import LogQuotient
 from .losses import Task
@@ -45,6 +46,14 @@ class ActualOverExpected(Notion):
     caveat = "It does not compare how well people inside a group are told apart: one prediction for all may pass."
     unit = "log ratio gap"
     kinds = ("regression",)
+
+    def check_values(self, values: Any) -> None:
+        """Sums that may be 0 or negative have no ratio to speak of."""
+        if values.min(initial=0.0) < 0.0:
+            raise InputError(
+                f"notion {self.name!r} divides sums, expected values of at least 0, found {values.min():g}; use "
+                "notion='demographic_parity'."
+            )
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
         parts = (Part(Quantity("target"), None), Part(Quantity("prediction"), None))
