@@ -85,7 +85,8 @@ class Question(Record):
         if not given:
             raise InputError("notion is empty, expected at least one notion.")
         chosen, asked = LOSSES.made(loss, Loss), tuple(NOTIONS.made(each, Notion) for each in given)
-        if settings.get("surrogate") == "loss" and all(each.no_losses for each in asked):
+        named = settings.get("surrogate")
+        if isinstance(named, str) and named == "loss" and all(each.no_losses for each in asked):
             settings["surrogate"] = "rate"
         usual: TaskName = "regression" if chosen.kinds[0] == "regression" else "classification"
         return cls(
