@@ -316,7 +316,7 @@ def of_judging() -> Iterator[Call]:
     different = {"scores": entries(kind(), lambda each: {"a": each}), "task": NAME}
     yield Call("Frontier.from_scores", ff.Frontier.from_scores, {"scores": {"a": scores}, **given}, different)
     given = {"y_true": Y, "scores_or_labels": np.where(X[:, 0] > 0, 1, 0), "sensitive_features": GROUP}
-    yield Call("audit", ff.audit, given)
+    yield Call("audit", ff.audit, given, {"notion": OPTIONS["notion"] | "None"})
     found = ff.audit(**given)
     given = given | {"scores_or_labels": X[:, 0], "cutoff": 0.0}
     yield Call("audit:scores", ff.audit, given, {}, ("cutoff", "approval_rate", "costs", "favourable_side"))
