@@ -40,6 +40,7 @@ def test_no_field_is_forgotten() -> None:
         "groups",
         "sizes",
         "ranges",
+        "scored",
         "effective_n",
         "small",
         "sums",

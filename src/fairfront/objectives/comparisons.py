@@ -86,7 +86,12 @@ class Notion(ABC):
         """
 
     def check_values(self, values: Any) -> None:
-        """Refuse values (n,) of a regression that the notion has no meaning for."""
+        """Refuse values of a regression that the notion has no meaning for.
+
+        Parameters
+        ----------
+        values : array of shape (n,)
+        """
         del values  # any will do
 
     def sentence(self, task: Task) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from math import log
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit, xlog1py, xlogy
@@ -145,3 +145,18 @@ class Binomial(Loss):
 
 for _loss in (Poisson, Gamma, Tweedie, Binomial):
     LOSSES.add(_loss.name, _loss)
+
+
+def is_likelihood(name: str) -> bool:
+    """Tell whether models of the loss with this name have log-odds as scores."""
+    return name in LOSSES and LOSSES[name].likelihood
+
+
+def predictions_of(scores: Array, name: str) -> Array:
+    """Return scores of models of the loss with this name as they are, or what they predict where it has a link."""
+    return LOSSES[name]().mean(scores) if name in LOSSES and LOSSES[name].link else scores
+
+
+def is_regression(loss: Any) -> bool:
+    """Tell whether a loss, given by name or as it is, is for values first."""
+    return bool(LOSSES.made(loss, Loss).kinds[0] == "regression")

@@ -93,13 +93,30 @@ class Loss(Measure):
     link: ClassVar[str] = ""
 
     def mean(self, score: Array) -> Array:
-        return score  # of any shape; another where there is a link
+        """Return predictions: the scores, unless there is a link.
+
+        Parameters
+        ----------
+        score : array of any shape
+        """
+        return score
 
     def begin(self, mean: float) -> float:
-        return 0.0  # the score to start from where targets have this mean
+        """Return the score to start from.
+
+        Parameters
+        ----------
+        mean : float, that of the targets
+        """
+        return 0.0
 
     def check(self, values: Array) -> None:
-        """Refuse targets (n,) that the loss has no value for."""
+        """Refuse targets that the loss has no value for.
+
+        Parameters
+        ----------
+        values : array of shape (n,)
+        """
 
     def n_scores(self, task: Task) -> int:
         """Return K, the number of scores per sample.
@@ -281,18 +298,3 @@ def one_hot(target: Any, width: int) -> Array:
 
 
 LOSSES: Registry[type[Loss]] = Registry("loss", Logistic, Hinge, SmoothedHinge, SquaredHinge, Softmax, Squared)
-
-
-def is_likelihood(name: str) -> bool:
-    """Tell whether models of the loss with this name have log-odds as scores."""
-    return name in LOSSES and LOSSES[name].likelihood
-
-
-def predictions_of(scores: Array, name: str) -> Array:
-    """Return scores of models of the loss with this name as they are, or what they predict where it has a link."""
-    return LOSSES[name]().mean(scores) if name in LOSSES and LOSSES[name].link else scores
-
-
-def is_regression(loss: Any) -> bool:
-    """Tell whether a loss, given by name or as it is, is for values first."""
-    return bool(LOSSES.made(loss, Loss).kinds[0] == "regression")
