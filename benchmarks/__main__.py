@@ -22,6 +22,7 @@ BENCHMARKS = {
     "hinges": "speed.newton:hinges",
     "held_out": "speed.held_out:sections",
     "threads": "speed.threads:sections",
+    "poisson": "speed.poisson:sections",
     "audit": "speed.audit:sections",
     "files": "speed.files:sections",
     "trace_cost": "speed.trace_cost:sections",

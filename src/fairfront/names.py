@@ -27,5 +27,18 @@ NOTIONS = (
     "calibration_in_the_large",
     "auc_parity",
     "cross_auc_parity",
+    "link_scale_parity",
+    "actual_over_expected",
 )
-LOSSES = ("logistic", "hinge", "smoothed_hinge", "squared_hinge", "softmax", "squared")
+LOSSES = (
+    "logistic",
+    "hinge",
+    "smoothed_hinge",
+    "squared_hinge",
+    "softmax",
+    "squared",
+    "poisson",
+    "gamma",
+    "tweedie",
+    "binomial",
+)

@@ -11,8 +11,9 @@ from .frontier import Frontier, assemble
 from .frontier.estimator_frontier import trace_estimator
 from .frontier.held_out import HeldOut, readings_judge
 from .frontier.rate_frontier import Rates, as_rates, refuse_losses, trace_rates
-from .objectives import Gap, Groups, Loss, Notion, warn_of_proxies
+from .objectives import Gap, Groups, Loss, Notion, is_regression, warn_of_proxies
 from .objectives.comparisons import Surrogate
+from .objectives.exposures import per_exposure
 from .problems import LinearProblem, blas_threads, linear_problem
 from .problems.point import decomposable
 from .solvers import Solver, Weighting, as_solver
@@ -40,6 +41,7 @@ def trace(
     ridge: float | None = None,
     fit_intercept: bool = True,
     sample_weight: Any = None,
+    exposure: Any = None,
     groups: Groups | None = None,
     estimator: Any = None,
     units: Literal["losses", "rates"] | Rates = "losses",
@@ -56,7 +58,7 @@ def trace(
     ----------
     X : array, data frame or sparse matrix of shape (n, d)
         Features; leave sensitive columns out unless you mean to use them at prediction time.
-    y : array of shape (n,) of labels of any kind, or of numbers for ``loss="squared"``
+    y : array of shape (n,) of labels of any kind, or of numbers for a regression's loss, such as ``loss="squared"``
     sensitive_features : array, series, frame, mapping or GroupProbabilities
         The group of every row; several columns are taken each on its own unless ``groups`` crosses them.
     favourable : the label that is good for the person; by default the second of the sorted classes
@@ -74,7 +76,9 @@ def trace(
         Penalty on the squared weights; by default 1 / (sum of weights), scikit-learn's C = 1, so that a weight of 2 is
         a row that is there twice.
     fit_intercept : bool, whether there is an intercept, which is not penalised
-    sample_weight : array of shape (n,) of weights of at least 0; None: 1 for every row
+    sample_weight : array of shape (n,) of weights of at least 0, optional
+    exposure : array of shape (n,) of numbers above 0 (time at risk, trials), optional
+        Where y are counts or totals: ``y / exposure`` is then modelled, with weights times exposure.
     groups : Groups, which says reference groups, crossed columns and the smallest size of a group, optional
     estimator : estimator, optional
         Any classifier or regressor whose fit takes sample_weight, instead of a linear model: points are then weighted
@@ -95,9 +99,8 @@ def trace(
         Who each row is, where people have several: held-out scores are those without all rows of the person, folds
         of an estimator keep people together, and intervals are those of people. It is not kept.
     checkpoint, resume : path, bool
-        File that takes note of what was found on the way, small and without data. With ``resume=True`` the run goes on
-        from it (or begins, where there is none yet) and ends as if it had never stopped; it has to be given the same
-        data and settings.
+        File that takes note of what was found on the way, small and without data. With ``resume=True`` a run of the
+        same data and settings goes on from it (or begins) and ends as if it had never stopped.
     progress : bool or "auto", whether to draw a bar on standard error; "auto": where that is a terminal
 
     Returns
@@ -112,6 +115,7 @@ def trace(
     if held_out is not None and not isinstance(held_out, Mapping):
         check_flag(held_out, "held_out")
     warn_of_proxies(sensitive_features)
+    y, sample_weight = per_exposure(y, sample_weight, exposure, regression=is_regression(loss))
     rows: dict[str, Any] = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "groups": groups}
     question: dict[str, Any] = {"favourable": favourable, "notion": notion, "loss": loss, "gap": gap}
     linear: dict[str, Any] = {"surrogate": surrogate, "ridge": ridge, "fit_intercept": fit_intercept}

@@ -77,7 +77,7 @@ def test_list() -> None:
     for name in ORIGINS:
         line = next(line for line in done.output.splitlines() if f" {name} " in line)
         assert str(ORIGINS[name].rows) in line
-        assert ("embedded" if name == "loans" else "not fetched") in line
+        assert ("embedded" if ORIGINS[name].embedded else "not fetched") in line
 
 
 def test_list_for_programs(monkeypatch: pytest.MonkeyPatch) -> None:

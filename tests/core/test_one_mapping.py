@@ -59,7 +59,7 @@ def test_a_registered_notion_has_one_headline_everywhere() -> None:
 
 @pytest.mark.parametrize("kind", ["binary", "multiclass", "regression"])
 def test_the_page_and_the_commands_headline_the_same_gap(kind: str) -> None:
-    y = {"binary": Y, "multiclass": Y + (X[:, 1] > 0.5), "regression": X[:, 0] + 0.1 * Y}[kind]
+    y = {"binary": Y, "multiclass": Y + (X[:, 1] > 0.5), "regression": np.exp(X[:, 0] + 0.1 * Y)}[kind]
     loss = "squared" if kind == "regression" else "logistic"
     for name in [name for name in NOTIONS if kind in NOTIONS[name].kinds]:
         front = ff.trace(X, y, sensitive_features=A, notion=name, loss=loss, n_points=2, progress=False)
@@ -89,7 +89,7 @@ def test_a_loss_without_a_stock_model_is_refused_in_a_sentence() -> None:
     assert shell.predict(X).shape == (300,)
 
 
-@pytest.mark.parametrize("loss", [name for name in LOSSES if name not in ("softmax", "squared")])
+@pytest.mark.parametrize("loss", [name for name in LOSSES if LOSSES[name].kinds[0] == "binary"])
 def test_every_loss_of_two_classes_has_a_stock_model(loss: str) -> None:
     front = ff.trace(X, Y, sensitive_features=A, loss=loss, n_points=2, progress=False)
     decided = front.models.scores(X)[0, 0] > 0

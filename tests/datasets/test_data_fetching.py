@@ -387,4 +387,5 @@ def test_the_list_tells_what_the_loader_gives(name: str) -> None:
     lines = data.as_csv().splitlines()
     assert len(lines) == len(data) + 1
     assert lines[0].endswith(",".join((*data.sensitive, data.target)))
-    assert lines[0].count(",") + 1 == len(data.features) + len(data.sensitive) + 1 + (2 if name == "loans" else 0)
+    more = bool(origin.csv_id) + len(origin.csv_columns)
+    assert lines[0].count(",") + 1 == len(data.features) + len(data.sensitive) + 1 + more

@@ -27,7 +27,7 @@ from fairfront.datasets.origin import ENVIRONMENT, Origin, PublicFile, number_co
 from fairfront.exceptions import InputError, MissingExtraError
 from tests.support.places import DATA
 
-EMBEDDED = ("loans",)
+EMBEDDED = ("loans", "motor")
 
 
 @cache

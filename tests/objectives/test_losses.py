@@ -47,7 +47,7 @@ def sample(kind: str, n: int = 40, runs: int = 2, scale: float = 1.5) -> tuple[n
     rng = np.random.default_rng(3)
     score = rng.normal(scale=scale, size=(runs, 3 if kind == "multiclass" else 1, n))
     target = {"binary": rng.choice([-1.0, 1.0], n), "multiclass": rng.integers(0, 3, n).astype(float)}
-    return score, target.get(kind, rng.normal(size=n))
+    return score, target.get(kind, rng.uniform(0.05, 0.95, n))  # which counts, amounts and shares may be
 
 
 def by_class(f, score: np.ndarray, step: float = 1e-6) -> np.ndarray:
@@ -124,7 +124,7 @@ def test_smoothed_is_smooth_and_near(name: str, kind: str) -> None:
 def test_unknown_loss_names_the_nearest() -> None:
     with pytest.raises(InputError, match=r"unknown loss 'logitsic', expected one of .*did you mean 'logistic'\?"):
         LOSSES["logitsic"]
-    with pytest.raises(InputError, match=r"unknown loss 3, expected one of logistic, .*squared\.$"):
+    with pytest.raises(InputError, match=r"unknown loss 3, expected one of logistic, .*binomial\.$"):
         LOSSES[3]  # type: ignore[index]
 
 

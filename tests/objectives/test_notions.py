@@ -41,7 +41,9 @@ class TestEveryNotion:
             for comparison in found:
                 assert comparison.labels is None or set(comparison.labels) <= set(task.label_codes)
                 assert comparison.quantity.label in {None, *task.label_codes}
-                assert comparison.quantity.kind in (("loss", "score") if surrogate == "loss" else ("rate", "bias"))
+                assert comparison.quantity.kind in (
+                    ("loss", "score", "prediction") if surrogate == "loss" else ("rate", "bias")
+                )
 
     def test_sentence_is_one_sentence(self, name: str, kind: str) -> None:
         sentence = NOTIONS[name]().sentence(TASKS[kind])

@@ -20,6 +20,8 @@ SMOOTH = [name for name in LOSSES if LOSSES[name].smooth]
 def plain(kind: str = "binary", loss: str | None = None, scale: float = 1.0, **options) -> LinearProblem:
     """Return a problem with scikit-learn's default ridge, C = 1."""
     X, y, columns = draw(kind)
+    if isinstance(loss, str) and LOSSES[loss].link:  # whose values are counts, amounts or shares
+        y = 1.0 / (1.0 + np.exp(-y))
     return assemble(X * scale, y, columns["sex"], kind, ("disparate_mistreatment",), loss, ridge=1 / len(y), **options)
 
 

@@ -187,7 +187,8 @@ def of_settings() -> Iterator[Call]:
     for registry in (LOSSES, GAPS, NOTIONS):
         for made in (registry[name] for name in registry):
             if parameters(made):
-                yield Call(f"{made.__module__.removeprefix('fairfront.')}.{made.__name__}", made)
+                name = f"{made.__module__.removeprefix('fairfront.')}.{made.__name__}"
+                yield Call(name, made, kinds={"at_least": SHARE, "by": NAME})
     patience = {"timeout": POSITIVE, "tries": COUNT, "pause": NOT_NEGATIVE, "redirects": WHOLE}
     yield Call("datasets.Patience", ff.datasets.Patience, {}, patience)
     training = {"epochs": WHOLE, "batch_size": COUNT | "None", "lr": POSITIVE, "memory": SHARE | "zero"}
@@ -238,7 +239,8 @@ def of_estimators() -> Iterator[Call]:
     for name in ("ParetoFairClassifier", "FrontierClassifier", "ParetoFairRegressor", "FrontierRegressor"):
         made, classifies = fitted(public(name)), name.endswith("Classifier")
         good = {**DATA, **({} if classifies else {"y": VALUES}), **({"n_points": 3} if "Frontier" in name else {})}
-        yield Call(name, made, good, {} if classifies else {"y": TARGETS})
+        exposed = OPTIONS["exposure"] | "half" | "huge"
+        yield Call(name, made, good, {} if classifies else {"y": TARGETS, "exposure": exposed})
         model = made(**good)
         for method in ("predict", *(("predict_proba", "decision_function") if classifies else ())):
             yield Call(f"{name}.{method}", getattr(model, method), {"X": X})
@@ -322,7 +324,7 @@ def of_judging() -> Iterator[Call]:
     different = {"scores": entries(kind(), lambda each: {"a": each}), "task": NAME}
     yield Call("Frontier.from_scores", ff.Frontier.from_scores, {"scores": {"a": scores}, **given}, different)
     given = {"y_true": Y, "scores_or_labels": np.where(X[:, 0] > 0, 1, 0), "sensitive_features": GROUP}
-    yield Call("audit", ff.audit, given)
+    yield Call("audit", ff.audit, given, {"notion": OPTIONS["notion"] | "None"})
     found = ff.audit(**given)
     given = given | {"scores_or_labels": X[:, 0], "cutoff": 0.0}
     yield Call("audit:scores", ff.audit, given, {}, ("cutoff", "approval_rate", "costs", "favourable_side"))
@@ -396,7 +398,8 @@ def of_data() -> Iterator[Call]:
     point = entries(NUMBER, lambda each: [0.5, each], *NUMBER.takes, "far")
     different = {"functions": CALLABLE, "x": point, "bounds": BOUNDS, "tol": POSITIVE}
     yield Call("pareto.is_efficient", lambda functions, x, **more: check(functions, x, **more), given, different)
-    yield Call("datasets.load_loans", ff.datasets.load_loans, {"n": 50})
+    for name in ("load_loans", "load_motor"):
+        yield Call(f"datasets.{name}", public(f"datasets.{name}"), {"n": 50})
     yield Call("datasets.load", ff.datasets.load, {"name": "loans"}, {"name": NAME})
     files = {"folder": kind("None"), "paper_split": FLAG, "binary": FLAG, "target": NAME}
     for name in ("adult", "communities_crime", "compas", "german_credit", "oulad"):

@@ -195,6 +195,7 @@ OPTIONS: dict[str, Kind] = {
     "sensitive_features": GROUPS,
     "control_features": replace(GROUPS, takes=frozenset({"None"})),
     "sample_weight": WEIGHTS | "half" | "huge",
+    "exposure": WEIGHTS,
     "person": replace(LABELS, more={k: v for k, v in LABELS.more.items() if k not in ("fractions", "constant")})
     | "None",
     "held_out": FLAG | "None",
@@ -246,6 +247,7 @@ OPTIONS: dict[str, Kind] = {
     "small": kind("zero"),
     "n": kind(),
     "width": POSITIVE,
+    "power": kind(),
     "floor": kind("half", "zero", "huge", "far", "minus one"),
     # names, flags, seeds
     "random_state": SEED,

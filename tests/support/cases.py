@@ -128,7 +128,7 @@ class Case:
         """Return a measure of every row at weights (K, d)."""
         S = W[:, : self.X.shape[1]] @ self.X.T + (W[:, -1:] if self.problem.fit_intercept else 0.0)
         if self.kind == "regression":
-            return S[0] if quantity == "score" else 0.5 * (S[0] - self.y) ** 2
+            return S[0] if quantity in ("score", "prediction") else 0.5 * (S[0] - self.y) ** 2
         target = self.y if label is None else np.full(len(self.y), label)
         if self.kind == "multiclass":
             P = np.exp(S) / np.exp(S).sum(axis=0)

@@ -142,7 +142,7 @@ def audit(
             cutoff=cutoff,
             approval_rate=approval_rate,
             costs=None if prices is None else {"false_positive": prices[0], "false_negative": prices[1]},
-            notion=notion or (),
+            notion=notion or None,
             control_features={name: table.texts(name) for name in within} or None,
             groups=objectives.Groups(reference=dict(compared.reference) or None, cross=cross, min_size=min_size),
             sample_weight=given[weight] if weight else None,

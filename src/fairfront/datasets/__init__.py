@@ -1,4 +1,4 @@
-"""Data sets: one embedded synthetic set, and loaders for public files kept in a folder of yours.
+"""Data sets: two embedded synthetic sets, and loaders for public files kept in a folder of yours.
 
 No file of a public data set is part of the package. Each loader takes ``folder``, or the environment variable
 ``FAIRFRONT_DATA``, or what :func:`fetch` brought into the cache, checks the sha256 of every file, and returns a
@@ -13,6 +13,7 @@ from ..validation import Registry
 from .base import DATASETS, Dataset, encode
 from .cache import Fetched, fetch
 from .loans import load_loans
+from .motor import load_motor
 from .origin import ORIGINS, Origin, Patience
 from .outcomes import load_compas, load_oulad
 from .uci import load_adult, load_communities_crime, load_german_credit, paper_matrix
@@ -32,6 +33,7 @@ __all__ = [
     "load_compas",
     "load_german_credit",
     "load_loans",
+    "load_motor",
     "load_oulad",
     "paper_matrix",
 ]

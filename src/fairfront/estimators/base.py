@@ -17,7 +17,8 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from ..exceptions import InputError
 from ..frontier.rate_frontier import Rates, as_rates, refuse_losses
-from ..objectives import LOSSES, Array, warn_of_proxies
+from ..objectives import LOSSES, Array, Loss, predictions_of, warn_of_proxies
+from ..objectives.exposures import per_exposure
 from ..problems import blas_threads, linear_problem
 from ..problems.dask.problem import refuse_collections
 from ..problems.learners import scores_of_learner
@@ -194,6 +195,36 @@ class FairModel(BaseEstimator):  # type: ignore[misc]
             with blas_threads(1):
                 scores = np.asarray(X @ np.atleast_2d(self.coef_).T + self.intercept_)
         return scores[:, 0] if scores.shape[1] == 1 else scores
+
+
+class FairRegressor(FairModel):
+    """Predicts values, maybe behind the link of a loss, and per unit of exposure where there is one."""
+
+    def fit(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None, exposure: Any = None
+    ) -> Self:
+        """Fit to features, values and the group of every row.
+
+        Parameters
+        ----------
+        X, sensitive_features, sample_weight : as for classifiers
+        y : array of shape (n,) of values; of counts or totals where there is an exposure
+        exposure : array of shape (n,) of numbers above 0, optional
+            How long or how much each row was at risk, or its number of trials: the model is that of ``y / exposure``
+            with weights times exposure, and predicts per unit.
+        """
+        y, sample_weight = per_exposure(y, sample_weight, exposure)
+        return super().fit(X, y, sensitive_features=sensitive_features, sample_weight=sample_weight)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predicted value of every row, per unit of exposure; needs no sensitive feature.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+        """
+        scores = super().predict(X)
+        return scores if self.estimator is not None else predictions_of(scores, LOSSES.made(self.loss, Loss).name)
 
 
 def _is_likelihood(estimator: Any) -> bool:

@@ -24,7 +24,7 @@ from ..solvers import Status, Weighting
 from ..solvers.search import as_search
 from ..tracing import trace_problem
 from ..validation.inputs import check_weights, take_rows
-from .base import FairClassifier, FairModel
+from .base import FairClassifier, FairModel, FairRegressor
 
 USUAL_FITS = 6
 """Weightings that are tried for one cap: half of those of a whole frontier."""
@@ -135,14 +135,17 @@ class ParetoFairClassifier(ClassifierMixin, _PointFit, FairClassifier):  # type:
 
 
 @dataclass(eq=False, repr=False)
-class ParetoFairRegressor(RegressorMixin, _PointFit):  # type: ignore[misc]
-    """A regression that is Pareto efficient between squared loss and fairness: linear, or any that takes weights.
+class ParetoFairRegressor(RegressorMixin, _PointFit, FairRegressor):  # type: ignore[misc]
+    """A regression that is Pareto efficient between loss and fairness: linear, or any that takes weights.
 
     Parameters
     ----------
     notion : str, Notion or list of them
-        "disparate_mistreatment" (equal losses), "demographic_parity" (equal mean predictions) or "group_loss".
-    loss, solver, preference, max_loss_gap, surrogate, gap, ridge, fit_intercept, groups, random_state, max_rate_gap
+        "disparate_mistreatment" (equal losses), "demographic_parity" (equal mean predictions), "group_loss",
+        "link_scale_parity", "actual_over_expected" or "standardised_mean_difference".
+    loss : str or Loss
+        "squared", or "poisson", "gamma", "tweedie" and "binomial", whose predictions are means behind a link.
+    solver, preference, max_loss_gap, surrogate, gap, ridge, fit_intercept, groups, random_state, max_rate_gap
         As in `ParetoFairClassifier`, which has the same attributes.
     estimator : any regressor whose fit takes sample_weight, optional
     units : "losses"; rates are of decisions, which a regression has none of
@@ -286,7 +289,7 @@ class FrontierClassifier(ClassifierMixin, FairClassifier, _FrontierFit):  # type
 
 
 @dataclass(eq=False, repr=False)
-class FrontierRegressor(RegressorMixin, _FrontierFit):  # type: ignore[misc]
+class FrontierRegressor(RegressorMixin, FairRegressor, _FrontierFit):  # type: ignore[misc]
     """Trace a frontier of regressions and predict with one of its points.
 
     Parameters

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..exceptions import InputError, require
 from ..measures.cutoffs import Operating
+from ..objectives.exposures import per_exposure
 from ..validation import BACKENDS, check_choice, check_text, is_dask
 from .cautions import worst_errors
 from .choice import Choice, choice_of
@@ -33,6 +34,7 @@ class FrontierColumns(FrontierFigures):
         sensitive_features: Any,
         name: str = "validation",
         sample_weight: Any = None,
+        exposure: Any = None,
         cutoff: float | None = None,
         approval_rate: float | None = None,
         costs: Mapping[str, float] | None = None,
@@ -49,6 +51,7 @@ class FrontierColumns(FrontierFigures):
         ----------
         X, y, sensitive_features, sample_weight : rows to judge on, in memory or as Dask collections
         name : what the rows are for; rows called test never place a cut-off
+        exposure : of values that are counts or totals, as in `trace`: figures are then per unit of it, weighted by it
         cutoff, approval_rate, costs : optional
             One at most: a cut-off on the probability of the favourable label (on its score where models give no
             probabilities), a share of favourable decisions, or costs of a ``false_positive`` and a ``false_negative``.
@@ -58,6 +61,8 @@ class FrontierColumns(FrontierFigures):
         """
         check_text(name, "name", "the name of the evaluation")
         asked = asked_of(Operating(cutoff, approval_rate, costs), self.evaluations, name, like, self.models)
+        values = self.facts.task.kind == "regression"
+        y, sample_weight = per_exposure(y, sample_weight, exposure, regression=values)
         rows = (X, y, sensitive_features, sample_weight)
         if any(is_dask(each) for each in rows):
             from .dask_judgement import evaluate_parts

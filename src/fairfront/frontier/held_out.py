@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..measures.cutoffs import Operating
 from ..measures.promises import widened
-from ..objectives import Array, rates_of
+from ..objectives import Array, predictions_of, rates_of
 from ..objectives.groups import FEWEST
 from ..problems import LinearProblem, Reading
 from ..problems.design import DenseDesign
@@ -127,7 +127,9 @@ class HeldOut:
         """Add the evaluation; ``solved`` are the frontier's points in its order."""
         if not self.asked and len(solved) * problem.K * problem.rows.n > SCORES:  # as many points were asked for
             return front
-        return _judged(front, self.rows, *self._scores(front, problem, solved), self.rule, person=self.person)
+        scores, made = self._scores(front, problem, solved)
+        scores = predictions_of(scores, problem.loss.name)
+        return _judged(front, self.rows, scores, made, self.rule, person=self.person)
 
     def beyond(self, front: Frontier, problem: LinearProblem, solved: list[Solved], request: Request) -> list[Solved]:
         """Return points past zero where a path to a zero gap has its smallest held-out gap of rates there.

@@ -75,6 +75,7 @@ def assemble(problem: LinearProblem, solver: Solver, solved: list[Solved], held_
         ridge=problem.objectives.question.ridge,
         total=float(problem.layout.cells.weight.sum()),
         feature_names=problem.feature_names,
+        power=getattr(problem.loss, "power", None),
     )
     front = Frontier(models, points, Facts.of(problem.objectives, solver, solver.path))
     return front if held_out is None else held_out.judged(front, problem, [solved[i] for i in kept])

@@ -16,7 +16,7 @@ from sklearn.preprocessing import LabelBinarizer
 from ..exceptions import InputError
 from ..measures.cutoffs import OperatingPoint
 from ..measures.decisions import decide
-from ..objectives import LOSSES, Array, Attribute, Task, is_likelihood
+from ..objectives import LOSSES, Array, Attribute, Task, is_likelihood, predictions_of
 from ..problems.resources import blas_threads
 from ..records import Record
 
@@ -156,7 +156,8 @@ def centred(intercepts: Array) -> Array:
 class LinearModels(Models):
     """Linear models: coefficients (N, K, d) and intercepts (N, K).
 
-    ``total`` is the sum of training weights, which turns the ridge back into scikit-learn's C or alpha.
+    ``total`` is the sum of training weights, which turns the ridge back into scikit-learn's C or alpha; ``power`` is
+    that of the Tweedie loss. Scores of a loss with a link are predictions.
     """
 
     raw: ClassVar[bool] = False
@@ -169,6 +170,7 @@ class LinearModels(Models):
     total: float
     fit_intercept: bool = True
     feature_names: tuple[str, ...] | None = None
+    power: float | None = None
 
     @classmethod
     def from_weights(cls, W: Array, fit_intercept: bool, **known: Any) -> LinearModels:
@@ -201,7 +203,8 @@ class LinearModels(Models):
     def scores(self, X: Any) -> Array:
         N, K, d = self.coef.shape
         products = np.asarray(X @ self.coef.reshape(N * K, d).T)
-        return np.ascontiguousarray(products.T).reshape(N, K, -1) + self.intercept[:, :, None]
+        scores = np.ascontiguousarray(products.T).reshape(N, K, -1) + self.intercept[:, :, None]
+        return predictions_of(scores, self.loss)
 
     def build(self, place: int) -> Any:
         """The linear model of scikit-learn whose plain fit has the same loss and ridge, with the weights set."""
@@ -212,7 +215,10 @@ class LinearModels(Models):
                 f"scikit-learn has no linear model with the loss {self.loss!r}, expected one of {', '.join(known)}; "
                 "read front.models.coef and front.models.intercept, or front.models.scores(X)."
             )
-        model = known[self.loss](self.task, self.ridge * self.total, self.fit_intercept)
+        strength = self.ridge * (1.0 if losses[self.loss].of_mean else self.total)
+        model = known[self.loss](self.task, strength, self.fit_intercept)
+        if self.power is not None:
+            model.set_params(power=self.power)
         coef, intercept = self.coef[place], self.intercept[place]
         regression = self.task.kind == "regression"
         model.coef_ = coef[0].copy() if regression else coef.copy()
@@ -229,7 +235,7 @@ class LinearModels(Models):
 
     def write(self, folder: Path) -> Stored:
         arrays = {"coef": self.coef, "intercept": self.intercept}
-        return Stored(self._content("ridge", "total", "fit_intercept"), arrays)
+        return Stored(self._content("ridge", "total", "fit_intercept", "power"), arrays)
 
     @classmethod
     def read(cls, stored: Stored, folder: Path, trusted: Sequence[str]) -> LinearModels:

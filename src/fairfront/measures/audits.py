@@ -43,7 +43,7 @@ def audit(
     approval_rate: float | None = None,
     costs: Mapping[str, float] | None = None,
     favourable_side: Side | None = None,
-    notion: str | Sequence[str] = (),
+    notion: str | Sequence[str] | None = None,
     control_features: Any = None,
     groups: Groups | None = None,
     sample_weight: Any = None,
@@ -74,7 +74,7 @@ def audit(
     favourable_side : "above" or "below", optional
         The side of the cut-off that is favourable: scores at or above it, or below it. By default scores speak for
         the second label, as ``predict_proba(X)[:, 1]`` does.
-    notion : str or sequence of str
+    notion : str or sequence of str, optional
         Notions whose figures are given beyond those of every audit, such as ``"treatment_equality"``.
     control_features : optional
         Columns whose levels are compared within, and pooled.
@@ -100,7 +100,9 @@ def audit(
     warn_of_proxies(sensitive_features)
     draws, seed = check_count(n_resamples, "n_resamples", most=MOST_RESAMPLES), check_seed(random_state)
     settings = Settings(check_confidence(confidence), check_flag(simultaneous, "simultaneous"), draws, seed)
-    about = check_names(notion, "notion") if notion else ()
+    about = () if notion is None else check_names(notion, "notion")
+    if notion is not None and not about:
+        raise InputError("notion is empty, expected the name of a notion, or None.")
     for name in about:
         NOTIONS[name]
     check_groups(groups)

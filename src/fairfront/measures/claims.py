@@ -19,7 +19,7 @@ from ..objectives import Array, Task
 from ..validation import check_text, refuse
 from .cutoffs import check_costs
 from .evaluation import Evaluation
-from .figures import MORE, RATIO_OF, RATIOS, Column, larger_is_better
+from .figures import MORE, MORE_VALUES, RATIO_OF, RATIOS, Column, larger_is_better
 from .group_table import GroupTable
 from .intervals import worst_gap_place
 from .rates import GroupRates
@@ -74,7 +74,7 @@ def worst_pair(record: Evaluation, column: str, model: int, task: Task) -> Pair 
     if (pairs := record.scored.get(attribute, {}).get(found.figure)) is not None:
         return _of_scores(record, attribute, pairs.gap[model])
     rates, rate = record.groups[attribute], RATIO_OF.get(found.figure, found.figure)
-    if rate not in (*rates.names, "precision", *MORE):
+    if rate not in (*rates.names, "precision", *MORE, *MORE_VALUES):
         raise refuse("name", column, "a gap or a ratio between groups, such as 'tpr_gap'")
     values, k = rates.rate(rate)[model], None
     if values.ndim == 2:

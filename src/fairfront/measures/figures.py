@@ -88,6 +88,7 @@ COMPARES = {
     "error": "compares the share of people whose decision is wrong",
     "in_the_large": "compares the mean bias, label minus probability (above 0: predicted too low)",
     "prediction": "compares the mean prediction",
+    "actual_over_expected": "compares the sum of values divided by the sum of predictions",
     "residual": "compares the mean of value minus prediction (above 0: predicted too low)",
     "mse": "compares the mean squared error",
     "npv": "compares, among other decisions, the share whose label is not {good}",
@@ -171,6 +172,11 @@ VALUES = _catalogue(
 )
 """Means of predictions: normal intervals."""
 
+MORE_VALUES = _catalogue(
+    Figure("actual_over_expected", "sum of values over sum of predictions", "no rows", 0, "A/E", "actual over expected")
+)
+"""Figures of values that are given where a notion is about them: normal intervals, predictions taken as known."""
+
 FEW_GROUPS = "no group has favourable decisions, or fewer than two have rows"
 NO_REFERENCE = "the reference group has no favourable decisions"
 RATIOS = _catalogue(
@@ -189,7 +195,7 @@ FIGURES_SHOWN = (
 )
 """The figures that notebooks show, in this order."""
 
-FIGURES = {**SHARES, **MORE, **SCORED, **SCORE_GAPS, **VALUES, **RATIOS, "recall": SHARES["tpr"]}
+FIGURES = {**SHARES, **MORE, **SCORED, **SCORE_GAPS, **VALUES, **MORE_VALUES, **RATIOS, "recall": SHARES["tpr"]}
 
 OF_CLASS = {
     "recall": "no rows of class {label}",

@@ -210,7 +210,7 @@ def _value_table(
     if shown is not None:
         mean_weight = float(weight[-1] / n[-1])
         columns["weight"] = np.append(publish_weights(weight[:-1], n[:-1], shown[:-1], mean_weight), weight[-1])
-    residual, worst = judged.truth - judged.decided, []
+    residual, worst, residual_error = judged.truth - judged.decided, [], np.empty(0)
     for name, values in {"prediction": judged.decided, "residual": residual, "mse": residual**2}.items():
         shift = float(values.mean())
         powers = (values - shift, (values - shift) ** 2)
@@ -223,6 +223,12 @@ def _value_table(
             mean = in_units(mean, np.append(one[:-1], 0.0 if known else one[-1]))
         columns |= normal_columns(name, mean, error, lines, settings)
         worst.append(worst_means(name, mean, error, lines, settings))
+        residual_error = error if name == "residual" else residual_error
+    if "actual_over_expected" in settings.more:
+        expected = columns["prediction"]
+        value, error = 1.0 + ratio(columns["residual"], expected), ratio(residual_error, expected)
+        columns |= normal_columns("actual_over_expected", value, error, lines, settings)
+        worst.append(worst_means("actual_over_expected", value, error, lines, settings))
     if few.any():
         columns = {name: np.where(few, np.nan, values) for name, values in columns.items()}
     columns = {**_head(lines), "n": lines.whole(n if shown is None else shown), **columns}

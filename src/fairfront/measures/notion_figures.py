@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from ..objectives import Array, Attribute, Task, rates_of
 from .contrasts import gaps, selection_ratio, worst_gap
+from .counts import ratio
 from .disclosure import LIMIT
 from .evaluation import Evaluation
-from .figures import MORE, RATIO_OF, SCORE_GAPS, Column
+from .figures import MORE, MORE_VALUES, RATIO_OF, SCORE_GAPS, Column
 from .judged import Judged
 from .lines import COMPARED, REFERENCE, TOO_FEW, Lines
-from .rates import GroupRates, Margins, derived_share
+from .rates import ClassRates, Margins, derived_share
 from .score_gaps import PairGaps, ordered_pair, score_gaps
 from .spans import RateRange
 from .table_columns import Settings
@@ -30,13 +31,14 @@ DIGITS = 3  # of gaps of scores that are published
 def figures_of(notions: Sequence[str], task: Task) -> tuple[str, ...]:
     """Return the figures that notions are about and that not every evaluation has."""
     named = (*rates_of(notions, task), *notions)
-    return tuple(each for each in ADDED if each in named) if task.kind == "binary" else ()
+    known = {"binary": ADDED, "regression": tuple(MORE_VALUES)}.get(task.kind, ())
+    return tuple(each for each in known if each in named)
 
 
 def more_of(record: Evaluation) -> tuple[str, ...]:
     """Return those of them that an evaluation has."""
     kinds = {Column.of(name).kind for name in record.columns}
-    return tuple(each for each in ADDED if each in kinds or f"{each}_gap" in kinds)
+    return tuple(each for each in (*ADDED, *MORE_VALUES) if each in kinds or f"{each}_gap" in kinds)
 
 
 def with_figures(
@@ -46,8 +48,8 @@ def with_figures(
 
     ``ranges`` by attribute are what exact figures can be, which have to be given where counts are rounded.
     """
-    more = [name for name in ADDED if name in names and name not in more_of(record)]
-    if not more or not all(type(rates) is GroupRates for rates in record.groups.values()):
+    more = [name for name in (*ADDED, *MORE_VALUES) if name in names and name not in more_of(record)]
+    if not more or any(isinstance(rates, ClassRates) for rates in record.groups.values()):
         return record
     columns, signed, known = dict(record.columns), dict(record.signed), {k: dict(v) for k, v in record.ranges.items()}
     for place, (attribute, rates) in enumerate(record.groups.items()):
@@ -57,15 +59,25 @@ def with_figures(
                 columns[f"{prefix}{name}"] = selection_ratio(rates, of)
                 continue
             columns[f"{prefix}{name}_gap"], signed[f"{prefix}{name}_gap"] = worst_gap(rates, name), gaps(rates, name)
-            span = None if ranges is None else ranges[attribute][name]
-            if span is None:
+            span = None if ranges is None or name in MORE_VALUES else ranges[attribute][name]
+            if name in MORE_VALUES:
+                span = None if ranges is None else _ratio_range(ranges[attribute])
+            elif span is None:
                 assert record.sums is not None
                 counts: Any = record.sums.groups[place]
                 margins = (Margins.of(each[:, :-1], good) for each in (counts.weight, counts.squared, counts.rows))
                 value = rates.rate(name)
                 span = RateRange(value, value, derived_share(name, *margins).size)
-            known.setdefault(attribute, {})[name] = span
+            if span is not None:
+                known.setdefault(attribute, {})[name] = span
     return replace(record, columns=columns, signed=signed, ranges=known)
+
+
+def _ratio_range(known: Mapping[str, RateRange]) -> RateRange:
+    """Of actual over expected, 1 + residual / prediction, from what both can be."""
+    residual, prediction = known["residual"], known["prediction"]
+    ends = [1.0 + ratio(r, p) for r in (residual.low, residual.high) for p in (prediction.low, prediction.high)]
+    return RateRange(np.fmin.reduce(ends), np.fmax.reduce(ends), residual.least)
 
 
 def scores_of(notions: Sequence[str], task: Task) -> tuple[str, ...]:

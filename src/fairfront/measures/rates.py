@@ -130,6 +130,11 @@ class GroupMeans(PerGroup):
     residual: Array
     mse: Array
 
+    def rate(self, name: str) -> Array:
+        if name == "actual_over_expected":
+            return ratio(self.prediction + self.residual, self.prediction)
+        return super().rate(name)
+
 
 @dataclass(frozen=True, eq=False)
 class Share:

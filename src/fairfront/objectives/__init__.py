@@ -6,6 +6,10 @@ from .comparisons import Notion as Notion
 from .gaps import GAPS as GAPS
 from .gaps import Algebra as Algebra
 from .gaps import Gap as Gap
+from .glm_losses import LogLinkLoss as LogLinkLoss
+from .glm_losses import is_likelihood as is_likelihood
+from .glm_losses import is_regression as is_regression
+from .glm_losses import predictions_of as predictions_of
 from .groups import Attribute as Attribute
 from .groups import Groups as Groups
 from .groups import check_groups as check_groups
@@ -17,7 +21,6 @@ from .losses import Array as Array
 from .losses import Loss as Loss
 from .losses import Measure as Measure
 from .losses import Task as Task
-from .losses import is_likelihood as is_likelihood
 from .notions import NOTIONS as NOTIONS
 from .notions import rates_of as rates_of
 from .proxies import GroupProbabilities as GroupProbabilities

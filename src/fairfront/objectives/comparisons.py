@@ -85,6 +85,15 @@ class Notion(ABC):
             Whether losses or smooth rates of decisions are averaged.
         """
 
+    def check_values(self, values: Any) -> None:
+        """Refuse values of a regression that the notion has no meaning for.
+
+        Parameters
+        ----------
+        values : array of shape (n,)
+        """
+        del values  # any will do
+
     def sentence(self, task: Task) -> str:
         """Say in words what is compared; of a notion without words only its name is known.
 

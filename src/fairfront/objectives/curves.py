@@ -21,6 +21,7 @@ from scipy.special import ndtr
 from .losses import Array
 
 ROOT = float(np.sqrt(2.0 * np.pi))
+LEAST = 1e-30  # what a share or a mean counts for at least where its logarithm is taken
 FLAT = 1e-100  # what a variance counts for at least: all scores are equal at zero weights
 TINY = 1e-300  # what a denominator counts for at least: smooth shares are above 0, but for underflow
 
@@ -46,13 +47,27 @@ class Log(Curve):
     """log m: a difference of two is the logarithm of a ratio."""
 
     def value(self, m: Array) -> Array:
-        return np.asarray(np.log(np.maximum(m[:, 0], TINY)))
+        return np.asarray(np.log(np.maximum(m[:, 0], LEAST)))
 
     def slope(self, m: Array) -> Array:
-        return np.asarray(1.0 / np.maximum(m, TINY))
+        return np.asarray(1.0 / np.maximum(m, LEAST))
 
     def bend(self, m: Array) -> Array:
-        return np.asarray(-1.0 / np.maximum(m[None], TINY) ** 2)
+        return np.asarray(-1.0 / np.maximum(m[None], LEAST) ** 2)
+
+
+@dataclass(frozen=True)
+class LogQuotient(Curve):
+    """log(m_0 / m_1), such as what is expected over what was."""
+
+    def value(self, m: Array) -> Array:
+        return np.asarray(np.log(np.maximum(m[:, 0], LEAST)) - np.log(np.maximum(m[:, 1], LEAST)))
+
+    def slope(self, m: Array) -> Array:
+        return np.asarray(np.array([1.0, -1.0]) / np.maximum(m, LEAST))
+
+    def bend(self, m: Array) -> Array:
+        return np.diag(np.array([-1.0, 1.0]) / np.maximum(m, LEAST) ** 2)
 
 
 @dataclass(frozen=True)

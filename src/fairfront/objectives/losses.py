@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from ..validation import Registry, check_positive
+from .stock_models import linear_svc, logistic_regression, ridge
 
 Array = NDArray[np.float64]
 Kind = Literal["binary", "multiclass", "regression"]
@@ -45,31 +46,6 @@ class Task:
         """Return what losses read of class indices: -1 and +1 for two classes, the index for more; or of values."""
         values = np.asarray(y, dtype=np.float64)
         return np.asarray(2.0 * values - 1.0 if self.kind == "binary" else values)
-
-
-def _logistic_regression(task: Task, strength: float, fit_intercept: bool) -> Any:
-    from sklearn.linear_model import LogisticRegression
-
-    model = LogisticRegression(C=1.0 / strength if strength > 0 else np.inf, fit_intercept=fit_intercept)
-    model.n_iter_ = np.zeros(1, dtype=np.int32)
-    return model
-
-
-def _linear_svc(loss: str, task: Task, strength: float, fit_intercept: bool) -> Any:
-    from sklearn.svm import LinearSVC
-
-    return LinearSVC(C=1.0 / strength if strength > 0 else np.inf, loss=loss, fit_intercept=fit_intercept)
-
-
-def _ridge(task: Task, strength: float, fit_intercept: bool) -> Any:
-    from sklearn.linear_model import Ridge, RidgeClassifier
-    from sklearn.preprocessing import LabelBinarizer
-
-    if task.kind == "regression":
-        return Ridge(alpha=strength, fit_intercept=fit_intercept)
-    model = RidgeClassifier(alpha=strength, fit_intercept=fit_intercept)
-    model._label_binarizer = LabelBinarizer(pos_label=1, neg_label=-1).fit(np.asarray(task.classes))
-    return model
 
 
 class Measure(ABC):
@@ -103,7 +79,9 @@ class Loss(Measure):
     ``kinds`` are the labels that it is for, the first of them what labels are taken to be. ``smooth`` losses have no
     kink. Of a ``likelihood`` the scores are log-odds, so that they give probabilities. ``stock`` makes the linear model
     of scikit-learn, not yet fitted, whose plain fit minimises this loss. It is not inherited, because a loss that is
-    made of another one is another loss; models of a loss without it are coefficients alone.
+    made of another one is another loss; models of a loss without it are coefficients alone. ``of_mean`` says that its
+    penalty is one on the mean loss, not on the sum. A regression's loss with a ``link`` has scores that are that
+    function of the mean, and predicts `mean` of them.
     """
 
     name: ClassVar[str]
@@ -111,6 +89,34 @@ class Loss(Measure):
     smooth: ClassVar[bool] = True
     likelihood: ClassVar[bool] = False
     stock: ClassVar[Stock | None] = None
+    of_mean: ClassVar[bool] = False
+    link: ClassVar[str] = ""
+
+    def mean(self, score: Array) -> Array:
+        """Return predictions: the scores, unless there is a link.
+
+        Parameters
+        ----------
+        score : array of any shape
+        """
+        return score
+
+    def begin(self, mean: float) -> float:
+        """Return the score to start from.
+
+        Parameters
+        ----------
+        mean : float, that of the targets
+        """
+        return 0.0
+
+    def check(self, values: Array) -> None:
+        """Refuse targets that the loss has no value for.
+
+        Parameters
+        ----------
+        values : array of shape (n,)
+        """
 
     def n_scores(self, task: Task) -> int:
         """Return K, the number of scores per sample.
@@ -161,7 +167,7 @@ class Logistic(MarginLoss):
 
     name = "logistic"
     likelihood = True
-    stock: ClassVar[Stock | None] = _logistic_regression
+    stock: ClassVar[Stock | None] = logistic_regression
 
     def margin(self, u: Array) -> tuple[Array, Array]:
         """Without overflow for any u."""
@@ -187,7 +193,7 @@ class Hinge(MarginLoss):
 
     name = "hinge"
     smooth = False
-    stock: ClassVar[Stock | None] = partial(_linear_svc, "hinge")
+    stock: ClassVar[Stock | None] = partial(linear_svc, "hinge")
 
     def margin(self, u: Array) -> tuple[Array, Array]:
         return np.maximum(0.0, 1.0 - u), np.where(u < 1.0, -1.0, 0.0)
@@ -204,7 +210,7 @@ class SmoothedHinge(MarginLoss):
     """Hinge whose kink is a parabola over the band 1 - width < u < 1; it is below the hinge by at most width / 2."""
 
     name = "smoothed_hinge"
-    stock: ClassVar[Stock | None] = partial(_linear_svc, "hinge")
+    stock: ClassVar[Stock | None] = partial(linear_svc, "hinge")
     width: float = 0.5
 
     def __post_init__(self) -> None:
@@ -228,7 +234,7 @@ class SquaredHinge(MarginLoss):
     """max(0, 1 - u)^2, the default loss of scikit-learn's LinearSVC."""
 
     name = "squared_hinge"
-    stock: ClassVar[Stock | None] = partial(_linear_svc, "squared_hinge")
+    stock: ClassVar[Stock | None] = partial(linear_svc, "squared_hinge")
 
     def margin(self, u: Array) -> tuple[Array, Array]:
         short = np.maximum(0.0, 1.0 - u)
@@ -244,7 +250,7 @@ class Squared(Loss):
 
     name = "squared"
     kinds = ("regression", "binary")
-    stock: ClassVar[Stock | None] = _ridge
+    stock: ClassVar[Stock | None] = ridge
 
     def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
         residual = score - target
@@ -261,7 +267,7 @@ class Softmax(Loss):
     name = "softmax"
     kinds = ("multiclass",)
     likelihood = True
-    stock: ClassVar[Stock | None] = _logistic_regression
+    stock: ClassVar[Stock | None] = logistic_regression
 
     def n_scores(self, task: Task) -> int:
         return len(task.classes)
@@ -292,8 +298,3 @@ def one_hot(target: Any, width: int) -> Array:
 
 
 LOSSES: Registry[type[Loss]] = Registry("loss", Logistic, Hinge, SmoothedHinge, SquaredHinge, Softmax, Squared)
-
-
-def is_likelihood(name: str) -> bool:
-    """Tell whether models of the loss with this name have log-odds as scores."""
-    return name in LOSSES and LOSSES[name].likelihood

@@ -28,6 +28,7 @@ from .score_notions import (
     StandardisedMeanDifference,
 )
 from .surrogates import Quantity
+from .value_notions import ActualOverExpected, LinkScaleParity
 
 EACH_LABEL = "true positive rates of each label: among people with that label, the share predicted it"
 
@@ -128,7 +129,7 @@ class DemographicParity(Notion):
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
         if task.kind == "regression":
-            return (Comparison(Quantity("score"), None),)
+            return (Comparison(Quantity("prediction"), None),)
         labels = (task.favourable,) if task.kind == "binary" else task.label_codes
         return tuple(Comparison(Quantity(surrogate, c), None, f"as {task.classes[c]}") for c in labels)
 
@@ -207,6 +208,8 @@ NOTIONS: Registry[type[Notion]] = Registry(
     CalibrationInTheLarge,
     AucParity,
     CrossAucParity,
+    LinkScaleParity,
+    ActualOverExpected,
 )
 
 

@@ -21,7 +21,17 @@ from .layout import Layout, build
 from .losses import LOSSES, Array, Logistic, Loss, Measure, Softmax, Task
 from .notions import NOTIONS
 from .proxies import proxy_sentences
-from .surrogates import Bias, BinaryRate, ClassRate, Quantity, Relabelled, Score, Square
+from .surrogates import (
+    Bias,
+    BinaryRate,
+    ClassRate,
+    Prediction,
+    Quantity,
+    Relabelled,
+    Score,
+    Square,
+    Target,
+)
 
 Notions = str | Notion | tuple[str | Notion, ...] | list[str | Notion]
 TaskName = Literal["classification", "regression"]
@@ -75,7 +85,8 @@ class Question(Record):
         if not given:
             raise InputError("notion is empty, expected at least one notion.")
         chosen, asked = LOSSES.made(loss, Loss), tuple(NOTIONS.made(each, Notion) for each in given)
-        if settings.get("surrogate") == "loss" and all(each.no_losses for each in asked):
+        named = settings.get("surrogate")
+        if isinstance(named, str) and named == "loss" and all(each.no_losses for each in asked):
             settings["surrogate"] = "rate"
         usual: TaskName = "regression" if chosen.kinds[0] == "regression" else "classification"
         return cls(
@@ -130,6 +141,9 @@ class Objectives:
         regression = question.task == "regression"
         task, codes = _values(labels) if regression else read_classes(labels, question.favourable, counts)
         loss = _loss_for(question.loss, task)
+        loss.check(codes.astype(np.float64, copy=False))
+        for notion in question.notions:
+            notion.check_values(codes)
         among = compared_rows(question.notions, task, question.surrogate, codes)
         attributes = question.groups.resolve(sensitive_features, len(codes), counts, among)
         ridge = question.ridge
@@ -180,8 +194,11 @@ class Objectives:
 
 
 def measure(quantity: Quantity, loss: Loss, task: Task) -> Measure:
-    if quantity.kind in ("score", "square"):
-        return Score() if quantity.kind == "score" else Square()
+    plain: dict[str, type[Measure]] = {"score": Score, "square": Square, "target": Target}
+    if quantity.kind == "prediction":
+        return Prediction(loss) if loss.link else Score()
+    if quantity.kind in plain:
+        return plain[quantity.kind]()
     if quantity.kind == "rate" and task.kind == "multiclass":
         return ClassRate(quantity.label)
     label = None if quantity.label is None else float(task.targets(quantity.label))

@@ -17,10 +17,11 @@ class Quantity:
 
     ``loss`` on ``label`` (None: the row's own label); ``rate``, the smooth share decided as ``label``
     (None: the smooth error, one minus the share decided as the own label); ``score``, the prediction itself, and its
-    ``square``; ``bias``, the smooth share decided as ``label`` less the share labelled so.
+    ``square``; ``prediction``, the mean that a score stands for behind a link, and ``target``, the row's own value;
+    ``bias``, the smooth share decided as ``label`` less the share labelled so.
     """
 
-    kind: Literal["loss", "rate", "score", "square", "bias"]
+    kind: Literal["loss", "rate", "score", "square", "prediction", "target", "bias"]
     label: int | None = None
 
 
@@ -161,3 +162,32 @@ class Square(Measure):
 
     def curvature(self, score: Array, target: Array) -> Array:
         return np.full_like(score, 2.0)[..., None, :]
+
+
+@dataclass(frozen=True)
+class Prediction(Measure):
+    """The mean behind a link, exp(score) or 1 / (1 + exp(-score)): equal means are not convex in the scores."""
+
+    loss: Loss
+    convex = False
+
+    def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
+        m = self.loss.mean(score)
+        return m[..., 0, :], m * (1.0 - m) if self.loss.link == "logit" else m.copy()
+
+    def curvature(self, score: Array, target: Array) -> Array:
+        m = self.loss.mean(score)
+        return np.asarray((m * (1.0 - m) * (1.0 - 2.0 * m) if self.loss.link == "logit" else m)[..., None, :])
+
+
+@dataclass(frozen=True)
+class Target(Measure):
+    """The row's own value: the actual beside what is expected."""
+
+    linear = True
+
+    def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
+        return np.broadcast_to(target, score[..., 0, :].shape).copy(), np.zeros_like(score)
+
+    def curvature(self, score: Array, target: Array) -> Array:
+        return np.zeros_like(score)[..., None, :]

@@ -179,8 +179,8 @@ def weighted_rows(layout: Layout, task: Task, codes: Array, omega: Array) -> Wei
         weight = np.maximum(row_sums(layout, Quantity("loss"), omega), 0.0)
         used = np.flatnonzero(weight > 0.0)
         target = codes.astype(np.float64)
-        if Quantity("score") in dict(layout.quantities):
-            linear = row_sums(layout, Quantity("score"), omega)
+        for quantity in {Quantity("score"), Quantity("prediction")} & dict(layout.quantities).keys():
+            linear = row_sums(layout, quantity, omega)
             target = target - np.divide(linear, weight, out=np.zeros_like(linear), where=weight > 0.0)
         return WeightedRows(used, target[used], weight[used])
     labels, places = codes.astype(np.intp), np.arange(len(codes))

@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
 from ..exceptions import InputError
-from ..objectives import Array, Task, is_likelihood
+from ..objectives import LOSSES, Array, Task, is_likelihood
 from ..validation import check_number, check_positive, refuse
 from .fit_rows import Ints
 
@@ -120,9 +120,14 @@ def loss_for(estimator: Any, loss: Any) -> Any:
     """Return the loss that held-out predictions are measured by: squared, of probabilities, or of scores."""
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
         raise InputError(f"estimator is {estimator!r}, expected an instance with fit, such as LogisticRegression().")
+    name = loss if isinstance(loss, str) else getattr(loss, "name", "")
+    if name in LOSSES and LOSSES[name].link:
+        raise InputError(
+            f"loss {name!r} is for linear models, found an estimator, whose predictions have squared errors; "
+            "leave loss out, or the estimator."
+        )
     if is_regressor(estimator):
         return "squared"
-    name = loss if isinstance(loss, str) else getattr(loss, "name", "")
     if name == "squared":
         raise InputError("loss 'squared' is for regressors, found a classifier; use loss='logistic' or 'hinge'.")
     return "hinge" if is_likelihood(name) and not hasattr(estimator, "predict_proba") else loss

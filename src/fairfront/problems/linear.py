@@ -213,6 +213,8 @@ class LinearProblem:
             inner = self.framed()
             return inner.to_user(inner.fit(omega, None if start is None else inner.from_user(start)))
         first = np.zeros((self.K, self.d)) if start is None else np.array(start, dtype=np.float64)
+        if start is None and self.fit_intercept and self.loss.link:
+            first[:, -1] = self.loss.begin(self.piece.target_mean)
         return fit_cells(self, omega, first, second_order=self.K * self.d <= DENSE_LIMIT)
 
     def metric(self, W: Array) -> Array:
@@ -250,17 +252,14 @@ def linear_problem(
     ----------
     X, y, sensitive_features, sample_weight
         The rows, as in `fairfront.trace`.
-    favourable, notion, surrogate, loss, gap, groups
-        What is asked of them, as in `fairfront.trace`.
-    ridge, fit_intercept
-        The model, as in `fairfront.trace`.
+    favourable, notion, surrogate, loss, gap, groups, ridge, fit_intercept
+        What is asked of them, and the model, as in `fairfront.trace`.
     task : {"classification", "regression"}, optional
-        By default regression for the squared loss and classification for all others.
+        By default what the loss is for first.
 
     Returns
     -------
-    LinearProblem
-        Its ``objectives`` hold the question with what the data made of it: classes, groups, ridge.
+    LinearProblem whose ``objectives`` hold the question with what the data made of it: classes, groups, ridge
     """
     question = Question.of(
         favourable=favourable,

@@ -99,6 +99,10 @@ class Piece:
     def target_variance(self) -> float:
         return float(np.var(self.targets))
 
+    @property
+    def target_mean(self) -> float:
+        return float(np.average(self.targets, weights=self.cells.row_weight))
+
     def cell_sums(self, measures: Bound, k: int, W: Array, gradients: bool) -> tuple[Array, ...]:
         """Return the sums of the measures over their cells, (R, k), and of the gradients, (k, R K, d), if asked for."""
         R, K, d = W.shape

@@ -206,6 +206,11 @@ def estimator_problem(
     question = Question.of(**known, loss=measured, ridge=0.0, task="regression" if regression else "classification")
     asked_of = (rows.labels, rows.groups, rows.weight)
     objectives = driven = Objectives.of(question, *asked_of)
+    if objectives.algebra.psi is not None:
+        raise InputError(
+            f"notion {known.get('notion')!r} compares functions of averages, expected one of losses, which weights of "
+            "rows stand for; use notion='equalized_odds', or leave estimator out for linear models."
+        )
     if criterion == "rate_gap":
         driven = Objectives.of(replace(question, surrogate="rate"), *asked_of)
     learners.weight_keyword(estimator)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..measures.disclosure import EXACT, ROUNDED
-from ..measures.figures import MORE, VALUES, rate_words
+from ..measures.figures import MORE, MORE_VALUES, VALUES, rate_words
 from ..measures.lines import ALL, REFERENCE
 from ..measures.moves import OVERALL
 from ..measures.spans import count_ends, with_ends
@@ -25,7 +25,7 @@ HEADS = {
     "selection": "approval rate",
     "tpr": "TPR",
     "fpr": "FPR",
-    **{name: MORE[name].heading for name in MORE},
+    **{name: figure.heading for name, figure in (MORE | MORE_VALUES).items()},
     "precision": "precision",
     "prediction": "mean prediction",
     "residual": "mean residual",

@@ -25,7 +25,7 @@ from ..measures.audit_record import Audit, audits
 from ..measures.cutoffs import Operating, Side
 from ..measures.decisions import decide
 from ..measures.disclosure import LIMIT
-from ..measures.figures import MORE, SCORE_GAPS, VALUES
+from ..measures.figures import MORE, MORE_VALUES, SCORE_GAPS, VALUES
 from ..measures.intervals import share_interval
 from ..measures.judged import read_judged
 from ..measures.lines import ALL
@@ -44,12 +44,12 @@ RESAMPLES = 200
 CONFIDENCE = 0.95
 FIGURES = ("auc", "ks", "gini", "error", "selection", "mse")
 OVERALL_COLUMNS = {"selection": "approval_rate"}
-RATES = ("selection", "tpr", "fpr", "error", *MORE, "prediction", "residual", "mse")
+RATES = ("selection", "tpr", "fpr", "error", *MORE, "prediction", "residual", "mse", *MORE_VALUES)
 COUNTS = {"rows_could_be": "n", "labelled_could_be": "positives"}
 CALIBRATION = ("mean_score", "in_the_large", "slope", "brier")
 GAPS = (
     *("tpr_gap", "fpr_gap", "odds_gap", "selection_gap", "error_gap", "precision_gap", "recall_gap", "selection_ratio"),
-    *("tpr_ratio", *(f"{name}_gap" for name in (*MORE, *SCORE_GAPS, "prediction", "residual", "mse"))),
+    *("tpr_ratio", *(f"{name}_gap" for name in (*MORE, *SCORE_GAPS, *VALUES, *MORE_VALUES))),
 )
 """Worst contrasts of a card, in this order on every part."""
 

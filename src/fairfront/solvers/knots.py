@@ -69,7 +69,7 @@ def with_guards(problem: LinearProblem, rows: Algebra, plain: Array, allowed: fl
     are compared on every class, only the favourable class has a better side.
     """
     averages = problem.layout.averages
-    if any(average.quantity.kind == "score" for average in averages):
+    if any(average.quantity.kind in ("score", "prediction") for average in averages):
         raise InputError(
             "no_group_worse has no meaning for mean predictions, which have no better side; "
             "use notion='disparate_mistreatment'."

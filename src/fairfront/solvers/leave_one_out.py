@@ -46,7 +46,7 @@ STATIONS = 5
 """About so many of the points where the same gaps bind take P and Q; what these do to rows is interpolated between."""
 ROUNDS, MOST, STILL = 2, 40, 1e-13
 """Times that a step is taken, most times where C makes it exact, and the share of the moves whose change ends it."""
-ALONE = 1e-9  # share of an average that is left without the only person in it, who are then taken to change no gap
+ALONE = 1e-9  # share of an average that is left without the only person in it, who is then taken to change no gap
 PER_ENTRY, THREAD = 0.1, 1e6  # nanoseconds per row and pair of weights, and those that are worth a thread
 
 
@@ -208,7 +208,7 @@ class LeaveOneOut:
 
     @cached_property
     def exact(self) -> bool:
-        return self.squared and all(each.quantity.kind == "score" for each in self.problem.layout.averages)
+        return self.squared and all(a.quantity.kind in ("score", "prediction") for a in self.problem.layout.averages)
 
     def points(self, W: Array, x: Array) -> list[At]:
         point = self.problem.cells(W)

@@ -192,6 +192,11 @@ def objectives(
 
 
 def _asked(question: Question, y: Any, sensitive_features: Any, sample_weight: Any = None) -> TorchObjectives:
+    if question.loss.link:
+        raise InputError(
+            f"loss {question.loss.name!r} predicts behind a link, which modules do not, expected another loss; use "
+            "loss='squared', or ff.trace for linear models."
+        )
     given = y.detach().cpu().numpy() if hasattr(y, "detach") else y
     refuse_masked(given, "y")
     shape = shape_of(given, "y")
