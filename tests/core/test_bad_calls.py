@@ -64,7 +64,7 @@ INSIDE = {
     *("stated", "working", "check_needs", "aim", "problem", "trace", "solve"),  # of solvers, for ff.trace
     *("merit", "weights", "caps", "missed"),  # between a rule and its step
     *("cells", "values", "move", "state", "tensors", "load", "of", "build", "scores", "take"),  # of problems and models
-    *("judged", "responses", "decisions", "read"),  # of models, and files that were checked
+    *("judged", "responses", "decisions", "read", "beyond"),  # of models, files that were checked, and paths
     *("resolve", "outputs", "fill", "write", "published", "table"),  # for other rooms, or without any
 }
 """Methods that other parts of fairfront call, with arrays and records that they have checked."""

@@ -24,7 +24,8 @@ from ..solvers import Status, Weighting
 from ..solvers.search import as_search
 from ..tracing import trace_problem
 from ..validation.inputs import check_weights, take_rows
-from .base import FairClassifier, FairModel, FairRegressor
+from .base import FairModel, FairRegressor
+from .classifiers import FairClassifier
 
 USUAL_FITS = 6
 """Weightings that are tried for one cap: half of those of a whole frontier."""
@@ -201,22 +202,17 @@ class _FrontierFit(FairModel):
 
     def _split(self, y: NDArray[Any], sensitive_features: Any) -> tuple[NDArray[np.intp], NDArray[np.intp] | None]:
         everything = np.arange(len(y))
-        if not self.validation_fraction:
+        if not self.validation_fraction or sensitive_features is None:
             return everything, None
         if isinstance(sensitive_features, GroupProbabilities):
             raise InputError("validation_fraction needs group labels, found GroupProbabilities; set it to 0.")
-        if sensitive_features is None:
-            return everything, None
         groups = Groups(min_size=1).resolve(sensitive_features, len(y))
         keys = np.column_stack([a.codes for a in groups if a.codes is not None] + ([y] if self._classifies else []))
         _, strata, sizes = np.unique(keys.astype(str), axis=0, return_inverse=True, return_counts=True)
         strata = np.where(sizes[strata.reshape(-1)] < 2, -1, strata.reshape(-1))
-        train, held = train_test_split(
-            everything,
-            test_size=self.validation_fraction,
-            random_state=self._seed(),
-            stratify=strata if (np.unique(strata, return_counts=True)[1] > 1).all() else None,
-        )
+        alike = strata if (np.unique(strata, return_counts=True)[1] > 1).all() else None
+        drawn: dict[str, Any] = {"test_size": self.validation_fraction, "random_state": self._seed()}
+        train, held = train_test_split(everything, **drawn, stratify=alike)
         return np.sort(train), np.sort(held)
 
     def use(self, id: int) -> Any:

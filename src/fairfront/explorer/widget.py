@@ -11,6 +11,7 @@ from ..exceptions import FairfrontError, InputError, require
 from ..frontier import Frontier
 from ..frontier.selection import walk
 from ..measures.cutoffs import Operating
+from ..validation import refuse
 from .notebook import Shared
 from .page import asset
 
@@ -31,6 +32,8 @@ def frontier_widget(front: Frontier, *, train: Rows | None = None, validation: R
     if (train is None) != (validation is None):
         raise InputError("widget got one of train and validation, expected both, to solve further points, or none.")
     for name, rows in (("train", train), ("validation", validation)):
+        if rows is not None and not isinstance(rows, tuple | list):
+            raise refuse(name, rows, "a tuple of X, y and sensitive_features")
         if rows is not None and len(rows) != 3:
             raise InputError(f"{name} has {len(rows)} parts, expected 3: X, y and sensitive_features.")
     anywidget = require("anywidget", "notebook", "front.widget()")

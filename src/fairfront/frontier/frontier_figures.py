@@ -105,7 +105,7 @@ class FrontierFigures(PointColumns):
             )
         if on is None:
             return known["validation"] if "validation" in known else next(iter(known.values()))
-        if on == BOTH and self._both is not None:
+        if isinstance(on, str) and on == BOTH and self._both is not None:
             return self._both
         if not isinstance(on, str) or on not in known:
             raise InputError(f"no evaluation {shown(on)}, expected one of {', '.join(known)}.")

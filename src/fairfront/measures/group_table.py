@@ -39,13 +39,7 @@ from .published import count_ranges, rate_ranges
 from .rates import Share, shares_of
 from .scores import OF_BOTH_LABELS, Scores, drawn_scores, score_columns
 from .spans import RateRange
-from .table_columns import (
-    Settings,
-    normal_columns,
-    selection_columns,
-    share_columns,
-    why,
-)
+from .table_columns import Settings, normal_columns, selection_columns, share_columns, why
 from .worst_contrasts import Worst, worst_means, worst_ratio, worst_shares
 
 Mask = NDArray[np.bool_]

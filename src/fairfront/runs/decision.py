@@ -17,6 +17,7 @@ from ..measures.disclosure import LIMIT
 from ..measures.figures import Column, larger_is_better
 from ..records import Record
 from ..storage.packages import digest
+from ..validation import refuse
 from .manifest import as_text, now
 from .options import indistinct_words, mark_words, options_of
 
@@ -104,6 +105,8 @@ def candidates(run: Run, id: int) -> tuple[dict[str, Any], ...]:
 def decided(
     run: Run, id: int, rule: Mapping[str, Any], reason: str, by: str, about: Mapping[str, str], published: Run | None
 ) -> Decision:
+    if published is not None and not isinstance(published, type(run)):
+        raise refuse("published", published, "this run with rounded counts, or None")
     front, point = run.frontier, run.frontier.operating()
     options = options_of(front, dict.fromkeys((*run.listed, id)))
     own = [option for option in options if option.id == id]

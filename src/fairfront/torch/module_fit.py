@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..estimators.base import Decides
+from ..estimators.classifiers import Decides
 from ..exceptions import InputError, progress_bar
 from ..objectives import Array
 from ..validation import (
