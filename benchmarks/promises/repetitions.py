@@ -23,7 +23,7 @@ from fairfront.exceptions import InputError
 from fairfront.frontier.frontier_figures import BOTH
 from fairfront.measures.intervals import bonferroni
 from fairfront.measures.promises import expected, together
-from fairfront.solvers import Posteriors, Weighting
+from fairfront.solvers import Weighting
 
 from .. import report
 from ..cases import Rows
@@ -51,21 +51,21 @@ def linear(rows: Rows) -> ff.Frontier:
     return ff.trace(rows.X, rows.y, solver=ff.Newton(overshoot=OVERSHOOT), held_out=True, **known)
 
 
-def learned(search: type[Weighting]) -> Callable[[Rows], ff.Frontier]:
+def learned(**how: Any) -> Callable[[Rows], ff.Frontier]:
     """Return a trace of boosted trees, whose folds judge all rows."""
 
     def fit(rows: Rows) -> ff.Frontier:
         trees = HistGradientBoostingClassifier(max_iter=40, max_leaf_nodes=8, random_state=0)
         known: dict[str, Any] = {"sensitive_features": rows.groups, "random_state": 0, "progress": False}
-        return ff.trace(rows.X, rows.y, estimator=trees, solver=search(cv=10), held_out=True, **known)
+        return ff.trace(rows.X, rows.y, estimator=trees, held_out=True, **how, **known)
 
     return fit
 
 
 LEARNERS: dict[str, Callable[[Rows], ff.Frontier]] = {
     "linear": linear,
-    "trees": learned(Weighting),
-    "posteriors": learned(Posteriors),
+    "trees": learned(solver=Weighting(cv=10)),
+    "posteriors": learned(units=ff.Rates(cv=10)),
 }
 
 

@@ -130,7 +130,8 @@ def trace(
             )
         learnt = {"estimator": estimator, "random_state": random_state, "person": person}
         posed = rates.problem(X, y, **learnt, ridge=ridge, fit_intercept=fit_intercept, **rows, **question)
-        judge = None if held_out is False else readings_judge(posed.folds, labelled, person=person)
+        unasked = held_out is False or (held_out is None and posed.folds.same)
+        judge = None if unasked else readings_judge(posed.folds, labelled, person=person)
         return trace_rates(posed, rates, n_points, progress, judge)
     if estimator is not None:
         refuse_linear(trace, {**linear, **asked})

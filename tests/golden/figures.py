@@ -97,8 +97,6 @@ def traced(data: tuple[Any, ...], n: int | None = None, **options: Any) -> ff.Fr
     X, y, groups = data[:3]
     favourable = data[3] if len(data) > 3 else None
     half = (n or len(y)) // 2
-    if "estimator" not in options and options.get("solver", "newton") == "newton":
-        options.setdefault("held_out", False)  # the points themselves are kept: no more of them, judged on other rows
     train, held = slice(0, half), slice(half, 2 * half)
 
     def part(rows: slice) -> Any:

@@ -125,7 +125,10 @@ def test_what_is_nearest_is_never_below_what_can_be_demonstrated(weights: bool) 
     with pytest.raises(ff.InputError, match="no gap below about") as refused:
         front.choose(at_most={"tpr_gap": 0.0001})
     said = str(refused.value)
-    nearest, floor = float(re.findall(r"a bound of ([\d.]+)", said)[0]), float(re.findall(r"about ([\d.]+)", said)[0])
+    nearest, floor = (
+        float(re.findall(r"bound of tpr_gap = ([\d.]+)", said)[0]),
+        float(re.findall(r"about ([\d.]+)", said)[0]),
+    )
     assert 0.01 < floor <= nearest
     few, more = map(int, re.findall(r"with (\d+) and (\d+) people labelled 'passed' in the smallest groups", said)[0])
     assert few <= more < 200  # rows, not sums of weights

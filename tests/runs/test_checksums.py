@@ -194,7 +194,7 @@ def test_choices_at_once_wait_for_each_other(copy: Path) -> None:
 
 KILLED = """
 import os, signal, sys
-import fairfront.runs.decision as records
+import fairfront.runs.decision_chain as records
 from fairfront.cli import main
 def killed(*given):
     os.kill(os.getpid(), signal.SIGKILL)

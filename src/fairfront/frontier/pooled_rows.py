@@ -10,6 +10,7 @@ import numpy as np
 from ..exceptions import InputError
 from ..measures import Evaluation
 from ..measures.evaluation import judgement_of
+from ..measures.notion_figures import pooled_scores
 from ..measures.promises import widened
 from ..objectives import Array, Attribute, Task
 from ..validation import check_text, counted
@@ -46,7 +47,7 @@ def pool_evaluations(front: FrontierFigures, names: tuple[str, ...], name: str) 
                 f"{other.rule}), expected the same ones; evaluate without cutoff=, approval_rate= and costs=."
             )
     few = any(record.design and record.sums is not None and not record.sums.clustered for record in records)
-    found = with_notions(_pooled(records, front.facts.task, name), front.facts)
+    found = pooled_scores(records, with_notions(_pooled(records, front.facts.task, name), front.facts))
     return widened(found, FEW_FOLDS**2) if few else found
 
 

@@ -117,6 +117,22 @@ def _with_gaps(record: Evaluation, found: dict[str, dict[str, PairGaps]]) -> Eva
     return replace(record, columns=columns, signed=signed, scored=found)
 
 
+def pooled_scores(records: Sequence[Evaluation], pooled: Evaluation) -> Evaluation:
+    """Return a pooled evaluation with gaps of scores: those within each evaluation, averaged by rows, as its AUC."""
+    share = np.array([record.n for record in records]) / sum(record.n for record in records)
+    found = {}
+    for attribute, known in records[0].scored.items():
+        pairs = {name: [record.scored[attribute][name] for record in records] for name in known}
+        found[attribute] = {
+            name: PairGaps(
+                np.tensordot(share, np.stack([each.gap for each in some]), 1),
+                np.sqrt(np.tensordot(share**2, np.stack([each.error**2 for each in some]), 1)),
+            )
+            for name, some in pairs.items()
+        }
+    return _with_gaps(pooled, found) if found else pooled
+
+
 def published_scores(record: Evaluation, shown: Evaluation) -> Evaluation:
     """Return the published evaluation with the gaps of scores of an exact one, to a few digits.
 

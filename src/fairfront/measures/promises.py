@@ -41,7 +41,9 @@ def has_ends(record: Evaluation, name: str) -> bool:
         return False
     if not column.gap:
         return column.figure in ("error", "selection_ratio") and record.labels is not None
-    return bool(record.errors) or all(isinstance(rates, GroupRates) for rates in record.groups.values())
+    if record.errors:
+        return all(column.figure in known for known in record.errors.values())
+    return all(isinstance(rates, GroupRates) for rates in record.groups.values())
 
 
 def together(record: Evaluation, name: str, confidence: float) -> Array:
