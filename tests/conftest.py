@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Generator
 
 import pytest
@@ -35,6 +36,14 @@ def pytest_runtest_setup() -> Generator[None, object, object]:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call() -> Generator[None, object, object]:
     return (yield from _skipped_without_its_extra())
+
+
+@pytest.fixture(autouse=True)
+def _figures_are_closed() -> Generator[None, None, None]:
+    """Matplotlib warns of the twenty-first figure that stays open, in whichever test that happens to be."""
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
 
 
 @pytest.fixture(params=list(CASES), scope="session")
