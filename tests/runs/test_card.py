@@ -554,7 +554,10 @@ def test_a_rule_that_takes_another_model_by_exact_counts_says_so(runs, tmp_path)
     assert said in model.card
 
 
-class Chooser:
+class Chooser(Run):
+    def __init__(self) -> None:
+        """Without a frontier: it always takes the same id."""
+
     def choose(self, **rule: Any) -> int:
         return 10**6
 

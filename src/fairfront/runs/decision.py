@@ -105,7 +105,7 @@ def candidates(run: Run, id: int) -> tuple[dict[str, Any], ...]:
 def decided(
     run: Run, id: int, rule: Mapping[str, Any], reason: str, by: str, about: Mapping[str, str], published: Run | None
 ) -> Decision:
-    if published is not None and not callable(getattr(published, "choose", None)):
+    if published is not None and not isinstance(published, type(run)):
         raise refuse("published", published, "this run with rounded counts, or None")
     front, point = run.frontier, run.frontier.operating()
     options = options_of(front, dict.fromkeys((*run.listed, id)))
