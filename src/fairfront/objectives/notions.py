@@ -9,7 +9,7 @@ from typing import ClassVar
 from ..validation import Registry, check_number
 from .comparisons import ALL, CLASSES, Comparison, Notion, Surrogate
 from .losses import Task
-from .ranking_notions import AucParity, CrossAucParity
+from .rank_notions import AucParity, CrossAucParity
 from .rate_notions import (
     BalancedAccuracyParity,
     FalseDiscoveryParity,
