@@ -9,7 +9,7 @@ from typing import Any, Literal
 from .exceptions import InputError, progress_bar
 from .frontier import Frontier, assemble
 from .frontier.estimator_frontier import trace_estimator
-from .frontier.held_out import HeldOut, readings_judge
+from .frontier.held_out import HeldOut, readings_judge, refuse_operating
 from .frontier.rate_frontier import Rates, as_rates, refuse_losses, trace_rates
 from .objectives import Gap, Groups, Loss, Notion, is_regression, warn_of_proxies
 from .objectives.comparisons import Surrogate
@@ -139,6 +139,7 @@ def trace(
         learner: dict[str, Any] = {"estimator": estimator, "random_state": random_state, "person": person}
         fits = search.problem(X, y, **learner, **rows, **question)
         fits = replace(fits, keeps_scores=True) if held_out else fits
+        refuse_operating(held_out, fits.objectives.task)
         kept |= {"judge": readings_judge(fits.folds, labelled, fits.read, person, held_out)} if held_out else {}
         return trace_estimator(fits, search, **kept)
     chosen = as_solver(solver)

@@ -23,6 +23,7 @@ import fairfront as ff
 from fairfront.exceptions import InputError
 from fairfront.frontier.frontier_columns import subset
 from fairfront.frontier.rate_frontier import Rates
+from fairfront.objectives import NOTIONS as REGISTERED
 from fairfront.objectives import GroupProbabilities
 from fairfront.problems import rate_problem
 from fairfront.problems.guesses import Scaling, fit_scaling
@@ -335,3 +336,20 @@ def test_collections_are_refused() -> None:
     X, y, group = draw(n=300)
     with pytest.raises(InputError, match="units='rates' is for data in memory, found Dask collections"):
         rate_problem(dask.from_array(X), y, estimator=None, sensitive_features=group)
+
+
+@pytest.mark.parametrize("name", sorted(REGISTERED))
+def test_notions_are_traced_in_rates_or_refused(name: str) -> None:
+    """What is lowered is what the notion compares: rates that are linear in decisions, and nothing else."""
+    rng = np.random.default_rng(0)
+    X, group = rng.normal(size=(900, 3)), rng.choice(["a", "b"], 900)
+    y = (X[:, 0] + 0.7 * (group == "a") + rng.logistic(size=900) > 0).astype(int)
+    known = {"sensitive_features": group, "notion": name, "units": "rates", "n_points": 4, "progress": False}
+    if name not in NOTIONS:
+        with pytest.raises(ff.InputError, match="compares"):
+            ff.trace(X, y, **known)
+        return
+    front = ff.trace(X, y, **known)
+    record = front.evaluations["held_out"]
+    found = np.max([record[f"{rate}_gap"] for rate in REGISTERED[name].rates], axis=0)
+    np.testing.assert_allclose(front.gaps[:, 0], found, atol=1e-12)

@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fairfront as ff
 from fairfront.measures import auc
+from fairfront.measures.promises import widened
 from fairfront.solvers.refits import FOLDS, dealt
 from tests.support.extras import optional
 
@@ -237,3 +238,28 @@ def test_regressions_are_judged_by_their_held_out_residuals() -> None:
     )
     residual = y - X @ front.models.coef[0, 0] - front.models.intercept[0, 0]
     assert front.column("mse", "held_out")[0] > 1.5 * np.mean(residual**2)
+
+
+def test_cut_offs_are_placed_where_something_is_decided() -> None:
+    rng = np.random.default_rng(1)
+    X, group = rng.normal(size=(200, 2)), rng.choice(["a", "b"], 200)
+    known = {"sensitive_features": group, "held_out": {"approval_rate": 0.3}, "progress": False}
+    with pytest.raises(ff.InputError, match="approval_rate is for scores of two classes, found values"):
+        ff.trace(X, X[:, 0], loss="squared", notion="disparate_mistreatment", **known)
+    with pytest.raises(ff.InputError, match="approval_rate is for scores of two classes, found 3 classes"):
+        ff.trace(X, rng.integers(3, size=200), loss="softmax", **known)
+
+
+def test_few_folds_widen_every_figure_and_stay_so_when_pooled() -> None:
+    rng = np.random.default_rng(2)
+    X, group, person = rng.normal(size=(400, 2)), rng.choice(["a", "b"], 400), np.arange(400) // 2
+    y = (X[:, 0] + rng.logistic(size=400) > 0).astype(int)
+    known = {"sensitive_features": group}
+    front = ff.trace(X, y, estimator=LogisticRegression(), held_out=True, person=person, progress=False, **known)
+    front = front.evaluate(X, y, **known, person=person).pool("held_out", "validation")
+    assert all("folds" in front.evaluations[name].design[""] for name in ("held_out", "pooled"))
+    curved = ff.trace(X, y, notion="auc_parity", n_points=2, progress=False, **known).evaluate(X, y, **known)
+    record = curved.evaluations["validation"]
+    wide = widened(record, 4.0)
+    far = [each.figure("auc_gap", 0.95) - each["auc_gap"] for each in (record, wide)]
+    np.testing.assert_allclose(far[1], 2.0 * far[0])

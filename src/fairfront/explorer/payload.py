@@ -12,7 +12,6 @@ from ..exceptions import InputError
 from ..frontier import Facts, Frontier
 from ..frontier.judgement import is_test, operating_words
 from ..frontier.models import Models, Places
-from ..frontier.nearest import GAPS
 from ..frontier.selection import plain_place, walk
 from ..measures import ClassRates, Evaluation, GroupRates, PerGroup
 from ..measures.claims import decides_alike, no_better, rival_words
@@ -20,7 +19,7 @@ from ..measures.figures import RATIO_OF, Column, larger_is_better
 from ..measures.intervals import bonferroni, normal_quantile, rows_behind
 from ..measures.notion_figures import more_of
 from ..measures.paired import rounded
-from ..measures.promises import expected, together
+from ..measures.promises import expected, has_ends, together
 from ..measures.published import published
 from ..measures.rates import DENOMINATORS
 from ..measures.spans import RateRange
@@ -121,7 +120,7 @@ def _part(record: Evaluation, facts: Facts, small: int) -> dict[str, Any]:
     """Published counts and what follows from them, unless small is 0."""
     task = facts.task
     record = published(record, task) if small else record
-    sure = [name for name in record.columns if name == "error" or Column.of(name).kind in GAPS]
+    sure = [name for name in record.columns if (name == "error" or Column.of(name).gap) and has_ends(record, name)]
     return {name: getattr(record, name) for name in ("name", "n", "weighted", "small")} | {
         "effective": float(record.effective_n or record.n),
         "confidence": CONFIDENCE,

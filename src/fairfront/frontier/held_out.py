@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..measures.cutoffs import Operating
 from ..measures.promises import widened
-from ..objectives import Array, predictions_of, rates_of
+from ..objectives import Array, Task, predictions_of, rates_of
 from ..objectives.groups import FEWEST
 from ..problems import LinearProblem, Reading
 from ..problems.design import DenseDesign
@@ -88,6 +88,7 @@ class HeldOut:
             codes = person_codes(person, n, weighted_rows(check_weights(rows[2], n)))
         if asked is False:
             return None
+        refuse_operating(asked, problem.objectives.task)
         largest = problem.K * (1 if codes is None else int(np.bincount(codes).max()))
         size, n = problem.K * problem.d, problem.rows.n
         dense = not far and isinstance(problem.piece.design, DenseDesign)
@@ -242,6 +243,14 @@ def _judged(
     known = (front.facts.notions, task, lambda: responses_of(scores[:, 0], task, front.models.probable))
     record = rows.with_scores(record, *known)
     return replace(front, evaluations={**front.evaluations, HELD_OUT: record})
+
+
+def refuse_operating(asked: Asked, task: Task) -> None:
+    """Refuse to place cut-offs where nothing is decided by one."""
+    if task.kind != "binary" and (rule := operating_of(asked)) is not None:
+        rule.refuse(
+            "values to be predicted (regression)" if task.kind == "regression" else f"{len(task.classes)} classes"
+        )
 
 
 def operating_of(asked: Asked) -> Operating | None:

@@ -11,7 +11,7 @@ from ..exceptions import InputError
 from ..measures import Evaluation
 from ..measures.evaluation import judgement_of
 from ..measures.notion_figures import pooled_scores
-from ..measures.promises import widened
+from ..measures.promises import FOLDS, widened
 from ..objectives import Array, Attribute, Task
 from ..validation import check_text, counted
 from .held_out import FEW_FOLDS
@@ -46,7 +46,7 @@ def pool_evaluations(front: FrontierFigures, names: tuple[str, ...], name: str) 
                 f"evaluations {first.name!r} and {other.name!r} decide at different cut-offs ({first.rule}; "
                 f"{other.rule}), expected the same ones; evaluate without cutoff=, approval_rate= and costs=."
             )
-    few = any(record.design and record.sums is not None and not record.sums.clustered for record in records)
+    few = any(FOLDS in record.design.get("", {}) for record in records)
     found = pooled_scores(records, with_notions(_pooled(records, front.facts.task, name), front.facts))
     return widened(found, FEW_FOLDS**2) if few else found
 

@@ -165,7 +165,8 @@ def _kept(readings: list[Reading]) -> list[int]:
 def _assemble(problem: RateProblem, rates: Rates, path: list[Rule], readings: list[Reading]) -> Frontier:
     objectives, rules = problem.objectives, problem.rules()
     algebra, task = objectives.algebra, objectives.task
-    z = np.stack([each.gaps for each in readings])
+    decided = [rules.decide(rule.weights) for rule in path]
+    z = np.stack([rules.gaps(rules.shown(each)) for each in decided])
     sizes = algebra.violation(z)
     assert algebra.notion_of is not None
     worst = [sizes[:, algebra.notion_of == i].max(axis=1) for i in range(len(algebra.notions))]
@@ -178,9 +179,8 @@ def _assemble(problem: RateProblem, rates: Rates, path: list[Rule], readings: li
         (Status.POSTERIOR,) * len(path),
         **multipliers_of(algebra, np.stack([each.multipliers for each in readings])),
     )
-    decided = [rules.decide(rule.weights) for rule in path]
     expected = np.stack([rules.rates(rules.expected(each)) for each in decided])
-    measured = np.stack([rules.rates(rules.measured(each)) for each in decided])
+    measured = np.stack([rules.rates(rules.shown(each)) for each in decided])
     X = problem.X
     wide = X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else None
     models = RuleModels(

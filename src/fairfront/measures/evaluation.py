@@ -186,6 +186,8 @@ class Evaluation(Record):
         if isinstance(rates, GroupRates) and (of := RATIO_OF.get(column.figure)):
             return selection_ratio_lower(rates, confidence, sizes, self._range_of(attribute, of), of)
         if isinstance(rates, GroupRates) and column.gap:
+            if column.figure not in (*rates.names, *self.ranges.get(attribute, {})):
+                return values  # hidden: of few people
             return end(rates, column.figure, confidence, sizes, self._range_of(attribute, column.figure))
         if column.gap and column.figure in self.errors.get(attribute, {}):
             known = self.errors[attribute][column.figure]

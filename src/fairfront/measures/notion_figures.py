@@ -66,8 +66,8 @@ def with_figures(
                 assert record.sums is not None
                 counts: Any = record.sums.groups[place]
                 margins = (Margins.of(each[:, :-1], good) for each in (counts.weight, counts.squared, counts.rows))
-                value = rates.rate(name)
-                span = RateRange(value, value, derived_share(name, *margins).size)
+                value, size = rates.rate(name), derived_share(name, *margins).size
+                span = RateRange(value, value, size / largest_effect(record, attribute))
             if span is not None:
                 known.setdefault(attribute, {})[name] = span
     return replace(record, columns=columns, signed=signed, ranges=known)
@@ -89,6 +89,12 @@ def all_of(notions: Sequence[str], task: Task) -> tuple[str, ...]:
     return (*figures_of(notions, task), *scores_of(notions, task))
 
 
+def largest_effect(record: Evaluation, attribute: str) -> Array:
+    """Return the largest design effect of any rate, (c,), for figures whose own is not known; 1 without people."""
+    known = list(record.design.get(attribute, {}).values())
+    return np.max(known, axis=0) if known else np.ones(len(record.groups[attribute].levels))
+
+
 def with_scores(
     record: Evaluation,
     names: Sequence[str],
@@ -103,7 +109,9 @@ def with_scores(
     found = {}
     for attribute in attributes:
         member = attribute.membership() if weight is None else attribute.membership() * weight[:, None]
-        found[attribute.name] = {name: score_gaps(name, responses, good, member) for name in names}
+        wide = float(np.sqrt(np.max(largest_effect(record, attribute.name))))
+        gaps_of = {name: score_gaps(name, responses, good, member) for name in names}
+        found[attribute.name] = {name: replace(each, error=wide * each.error) for name, each in gaps_of.items()}
     return _with_gaps(record, found)
 
 

@@ -21,11 +21,14 @@ from .evaluation import Evaluation
 from .figures import Column, larger_is_better
 from .intervals import bonferroni, normal_quantile, rows_behind
 from .moments import LEVELS, Moments, critical_values, least_variance
+from .notion_figures import SCORES
 from .rates import GroupRates
 from .score_gaps import PairGaps
 from .spans import RateRange
 
 DRAWS = 1_000
+FOLDS = "folds"
+"""Name of the factor by which an evaluation of few folds was widened, among its design effects."""
 BLOCK = 1 << 22
 
 
@@ -41,6 +44,8 @@ def has_ends(record: Evaluation, name: str) -> bool:
         return False
     if not column.gap:
         return column.figure in ("error", "selection_ratio") and record.labels is not None
+    if column.figure in SCORES and not _scored(record, name):  # hidden, of few people of a label
+        return False
     if record.errors:
         return all(column.figure in known for known in record.errors.values())
     return all(isinstance(rates, GroupRates) for rates in record.groups.values())
@@ -131,11 +136,20 @@ def widened(record: Evaluation, factor: float) -> Evaluation:
             known = record.design.get(name, {})
             design[name] = {rate: known.get(rate, np.ones(size.shape)) * factor for rate, size in behind.items()}
     if design:
-        design[""] = {"error": np.array(factor * record.design.get("", {}).get("error", 1.0))}
+        whole = {"error": np.array(factor * record.design.get("", {}).get("error", 1.0))}
+        design[""] = whole | {FOLDS: np.array(factor)}
     errors = {
         name: {mean: each * np.sqrt(factor) for mean, each in found.items()} for name, found in record.errors.items()
     }
-    return replace(record, sizes=sizes, design=design, errors=errors)
+    ranges = {
+        name: {rate: replace(each, least=each.least / factor) for rate, each in known.items()}
+        for name, known in record.ranges.items()
+    }
+    scored = {
+        name: {figure: replace(each, error=each.error * np.sqrt(factor)) for figure, each in known.items()}
+        for name, known in record.scored.items()
+    }
+    return replace(record, sizes=sizes, design=design, errors=errors, ranges=ranges, scored=scored)
 
 
 class Normals(NamedTuple):

@@ -60,10 +60,10 @@ def published(record: Evaluation, task: Task) -> Evaluation:
                     rate: np.stack([each[list(some)].max(axis=0) for some in pool.members])
                     for rate, each in sorted(record.design[name].items())
                 }
-                sizes[name] = {rate: size / effect.get(rate, 1.0) for rate, size in sizes[name].items()}
-                ranges[name] = {
-                    rate: replace(each, least=each.least / effect.get(rate, 1.0)) for rate, each in ranges[name].items()
-                }
+                worst = np.max(list(effect.values()), axis=0)
+                sizes[name] = {rate: size / effect.get(rate, worst) for rate, size in sizes[name].items()}
+                known_by = {rate: (each, effect.get(rate, worst)) for rate, each in ranges[name].items()}
+                ranges[name] = {rate: replace(each, least=each.least / by) for rate, (each, by) in known_by.items()}
                 design[name] = effect
     area, everyone = record.columns.get("auc"), record.sums.everyone
     if area is not None and isinstance(everyone, Counts) and everyone.rows[:1].sum(axis=(0, 1, 3)).min() < LIMIT:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import InputError, spelled
-from ..objectives import Array, Layout, Objectives, Question
+from ..objectives import Array, Layout, Notion, Objectives, Question, Task
 from ..validation import check_seed, is_dask
 from . import fit_rows, learners
 from .decision_rules import Rules
@@ -18,6 +18,8 @@ from .guesses import Coded
 from .posteriors import RuleClassifier, Stack, learn_posteriors, rule_scores
 
 RATES, LOSSES = "units='rates'", "units='losses'"
+RULED = frozenset({"tpr", "fpr", "selection", "error", "recall"})
+"""Rates of decisions that rules are traced for: linear in decisions, with a whole that no decision changes."""
 FEWEST_DRIVEN = 16
 """Fewest rows of a label in a compared group: rates of fewer people cannot be driven, and a model would tell them."""
 
@@ -156,10 +158,10 @@ def rate_problem(
             learners.weight_keyword(each)
     question = Question.of(**known, loss=loss, ridge=0.0, task="classification")
     for notion in question.notions:
-        if notion.no_rates:
+        if notion.no_rates or not RULED.issuperset(notion.rates) or _curved(notion):
             raise InputError(
-                f"notion {notion.name!r} compares no rates of decisions, found {spelled(RATES)}; use "
-                "'disparate_mistreatment' for error rates or 'demographic_parity' for selection rates, or "
+                f"notion {notion.name!r} compares no rates of decisions (not linear in them), found {spelled(RATES)}; "
+                "use 'disparate_mistreatment' for error rates or 'demographic_parity' for selection rates, or "
                 f"{spelled(LOSSES)}."
             )
     asked_of = (kept.labels, kept.groups, kept.weight)
@@ -175,6 +177,11 @@ def rate_problem(
     problem = RateProblem(chosen, kept.X, coded, objectives, folds, cost, approval_rate, seed, n_jobs)
     problem.check()
     return problem
+
+
+def _curved(notion: Notion) -> bool:
+    """Tell whether a notion compares functions of rates, which are not linear in decisions."""
+    return any(each.curve is not None for each in notion.comparisons(Task("binary", (0, 1), 1), "rate"))
 
 
 def _cost(K: int, good: int, costs: tuple[float, float] | None, approval: float | None) -> Array:

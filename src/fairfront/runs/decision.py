@@ -14,7 +14,7 @@ from ..frontier.choice import choice_of
 from ..frontier.nearest import GAPS
 from ..frontier.selection import Rule
 from ..measures.disclosure import LIMIT
-from ..measures.figures import Column, larger_is_better
+from ..measures.figures import VALUES, Column, larger_is_better
 from ..records import Record
 from ..storage.packages import digest
 from ..validation import refuse
@@ -87,8 +87,8 @@ class Decision(Record):
 
 
 def _end(name: str, confidence: float | None) -> str:
-    """Say which bound of an interval a rule used; losses, AUC and gaps of predicted values have none."""
-    if Column.of(name).kind not in {*GAPS, "error", "selection_ratio"}:
+    """Say which bound of an interval a rule used; losses and AUC have none."""
+    if Column.of(name).kind not in {*GAPS, *(f"{mean}_gap" for mean in VALUES), "error", "selection_ratio"}:
         return "as observed"
     if confidence is None:
         return "as observed" if Column.of(name).kind == "error" else "expected"
@@ -132,7 +132,7 @@ def decided(
         small=0 if run.exact else LIMIT,
         operating=operating,
         about=dict(about),
-        promises=_promises(run, id, rule),
+        promises=promises_of(run, id, rule),
         footnotes=(*mark_words(front, options), *unsure),
         notes=(
             *front.sentences[len(front.facts.notions) :],
@@ -142,7 +142,7 @@ def decided(
     )
 
 
-def _promises(run: Run, id: int, rule: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
+def promises_of(run: Run, id: int, rule: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
     """Return what is said of the choice, with the noise of the run's test part."""
     found = choice_of(run.frontier, Rule.of(rule), run.frontier.place(id))
     rows = run.manifest["split"]["rows"].get("test")

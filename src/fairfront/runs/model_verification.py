@@ -14,7 +14,7 @@ from ..storage.differences import differences
 from ..storage.seals import public_key
 from .archive import ONNX, load
 from .card_exports import FORMATS
-from .decision import Decision, candidates
+from .decision import Decision, candidates, promises_of
 from .decision_chain import stages
 from .external import own_frontier
 from .model import TableModel
@@ -99,7 +99,8 @@ def _model_again(
         if not record["small"] and data is None:
             raise InputError("the model was chosen by exact counts, which need the rows; add --data FILE.")
         judged, decision = decided_again(state, record, data)
-        decision = replace(decision, candidates=candidates(judged, decision.id))
+        told = promises_of(judged, decision.id, decision.rule)
+        decision = replace(decision, candidates=candidates(judged, decision.id), promises=told)
     return replace(model_of(judged, decision.id, decision), manifest=state.manifest), recorded
 
 

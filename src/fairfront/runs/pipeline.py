@@ -25,7 +25,7 @@ from ..tables import open_source
 from ..validation import check_progress, is_dask
 from . import decision_chain as chain
 from .archive import MODEL, fill_model
-from .decision import Decision, candidates
+from .decision import Decision, candidates, promises_of
 from .decision_chain import DECISIONS, pruned
 from .external import added, check_name
 from .manifest import manifest_of
@@ -220,7 +220,8 @@ def write_choice(
         stored = chain.current(stored)
         run = replace(judged or stored, decisions=stored.decisions)
         model, decision = run.decide(reason=reason, by=by, about=about, published=judged and stored, **rule)
-        record = replace(decision, candidates=candidates(stored, decision.id))
+        told = promises_of(stored, decision.id, decision.rule)
+        record = replace(decision, candidates=candidates(stored, decision.id), promises=told)
 
         def fill(folder: Path) -> None:
             fill_model(model, folder, onnx=onnx, key=key, formats=formats)

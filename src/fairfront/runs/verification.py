@@ -23,7 +23,7 @@ from ..storage.places import CHECKSUMS, MANIFEST
 from ..storage.seals import is_signature_of, public_key
 from ..tables.source import fingerprint
 from .archive import read_run
-from .decision import Decision, candidates, decided
+from .decision import Decision, candidates, decided, promises_of
 from .decision_chain import pruned, stages, with_earlier
 from .external import EVALUATIONS, added
 from .manifest import versions
@@ -198,7 +198,8 @@ def decided_again(state: Run, record: Mapping[str, Any], data: Any) -> tuple[Run
         ) from error
     told = None if record["small"] else state
     found = decided(judged, id, record["rule"], record["reason"], record["by"], record["about"], told)
-    return judged, replace(found, at=record["at"], candidates=candidates(state, id))
+    promised = promises_of(state, id, found.rule)
+    return judged, replace(found, at=record["at"], candidates=candidates(state, id), promises=promised)
 
 
 TOLERANCE = 1e-6
