@@ -49,9 +49,10 @@ LIMITS = (
     "Not evaluated for any other use. This card reports measurements and draws no legal conclusion.",
 )
 PAIRED = (
-    "Differences are paired, on the same rows: error and approval rate from the rows that changed (Agresti and Min), or "
-    "the most that can have where counts are rounded, which makes intervals wider; AUC and Gini by DeLong's variance, KS from the rows that the two models put on different sides of their best "
-    "cut-offs. KS itself is a maximum, too high where rows are few: the lower end of its interval allows for that."
+    "Differences are paired, on the same rows: error and approval rate from the rows that changed (Agresti and Min), "
+    "or the most that can have changed where counts are rounded, which makes intervals wider; AUC and Gini by DeLong's "
+    "variance, KS from the rows that the two models put on different sides of their best cut-offs. KS itself is a "
+    "maximum, too high where rows are few: the lower end of its interval allows for that."
 )
 PAIRED_MEANS = "Differences are paired, on the same rows, with the normal interval of their mean."
 
