@@ -12,9 +12,9 @@ from .options import in_words
 SAID = (
     "Expected: what other rows of the same population would show of the figure as the rows of the choice know it. "
     "Promised: holds with the confidence given for people drawn like those rows, not for a later time, another place "
-    "or rows of one person that nobody declared. It is the cap where the rule kept one; upper bounds of tables that list "
-    "several models hold for all of them at once and are larger, those of one model alone are smaller. Noise alone: the "
-    "mean gap that a model with equal rates shows on as many test rows."
+    "or rows of one person that nobody declared. It is the cap where the rule kept one; upper bounds of tables that "
+    "list several models hold for all of them at once and are larger, those of one model alone are smaller. Noise "
+    "alone: the mean gap that a model with equal rates shows on as many test rows."
 )
 
 
