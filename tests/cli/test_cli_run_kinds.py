@@ -58,7 +58,7 @@ def test_values(folder: Path, tmp_path: Path) -> None:
     assert rule[0] == "mse"
     suggested = json.loads(fairfront("show", tmp_path / "run", "--json"))["suggested"]
     said = fairfront("select", tmp_path / "run", "--least-gap", rule[0], "--within", rule[1], "-o", tmp_path / "model")
-    assert f"id {suggested}: the smallest mse_gap (95% upper bound)" in said  # the line to type gives what was suggested
+    assert f"id {suggested}: the smallest mse_gap (95% upper bound)" in said  # by the line to type
     assert "Means per group of sex" in fairfront("show", tmp_path / "run")
     card = (tmp_path / "model" / "card.md").read_text()
     assert "values are predicted, there is none" in card
