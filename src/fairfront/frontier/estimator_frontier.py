@@ -197,18 +197,8 @@ def _kept(problem: EstimatorProblem, fits: list[Reading]) -> NDArray[np.intp]:
 def _frontier(problem: EstimatorProblem, fits: list[Reading], models: Models, solver: Weighting) -> Frontier:
     algebra = problem.criterion.algebra
     z = np.stack([fit.gaps for fit in fits])
-    sizes = algebra.violation(z)
-    assert algebra.notion_of is not None
-    worst = [sizes[:, algebra.notion_of == i].max(axis=1) for i in range(len(algebra.notions))]
-    phi = algebra.gap.value(np.where(algebra.two_sided, z, np.maximum(z, 0.0)))
-    points = Points.new(
-        np.column_stack([[fit.loss for fit in fits], phi]),
-        np.stack(worst, axis=1),
-        z,
-        algebra.names,
-        (Status.WEIGHTED,) * len(fits),
-        **multipliers_of(problem.algebra, np.stack([fit.multipliers for fit in fits])),
-    )
+    loss, found = np.array([fit.loss for fit in fits]), np.stack([fit.multipliers for fit in fits])
+    points = Points.of_gaps(algebra, loss, z, Status.WEIGHTED, **multipliers_of(problem.algebra, found))
     base, parts = Facts.of(problem.criterion, solver), len(problem.folds.pairs)
     heuristic = any(fit.heuristic for fit in fits)
     held = "one held-out part of the rows" if parts == 1 else f"cross-fitted predictions, {parts} folds"

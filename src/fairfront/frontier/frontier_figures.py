@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +19,6 @@ from ..validation import check_confidence, check_count, check_text, counted, sho
 from .cautions import cautions
 from .models import Models
 from .points import Facts, PointColumns, Points
-
-if TYPE_CHECKING:
-    pass
 
 BOTH = "held_out and validation"
 """Name of the two evaluations pooled, which choices rest on by default."""

@@ -51,6 +51,16 @@ class Points(Record):
     multiplier_names: tuple[str, ...] = ()
 
     @classmethod
+    def of_gaps(cls, algebra: Algebra, loss: Array, z: Array, status: Status, **known: Any) -> Points:
+        """Return points of losses (N,) and signed gaps (N, q) that were measured, all of one status."""
+        sizes = algebra.violation(z)
+        assert algebra.notion_of is not None
+        worst = [sizes[:, algebra.notion_of == i].max(axis=1) for i in range(len(algebra.notions))]
+        phi = algebra.gap.value(np.where(algebra.two_sided, z, np.maximum(z, 0.0)))
+        objectives = np.column_stack([loss, phi])
+        return cls.new(objectives, np.stack(worst, axis=1), z, algebra.names, (status,) * len(z), **known)
+
+    @classmethod
     def new(
         cls,
         objectives: Array,

@@ -167,18 +167,9 @@ def _assemble(problem: RateProblem, rates: Rates, path: list[Rule], readings: li
     algebra, task = objectives.algebra, objectives.task
     decided = [rules.decide(rule.weights) for rule in path]
     z = np.stack([rules.gaps(rules.shown(each)) for each in decided])
-    sizes = algebra.violation(z)
-    assert algebra.notion_of is not None
-    worst = [sizes[:, algebra.notion_of == i].max(axis=1) for i in range(len(algebra.notions))]
-    phi = algebra.gap.value(np.where(algebra.two_sided, z, np.maximum(z, 0.0)))
-    points = Points.new(
-        np.column_stack([[each.loss for each in readings], phi]),
-        np.stack(worst, axis=1),
-        z,
-        (rates.loss, *algebra.names[1:]),
-        (Status.POSTERIOR,) * len(path),
-        **multipliers_of(algebra, np.stack([each.multipliers for each in readings])),
-    )
+    loss, found = np.array([each.loss for each in readings]), np.stack([each.multipliers for each in readings])
+    points = Points.of_gaps(algebra, loss, z, Status.POSTERIOR, **multipliers_of(algebra, found))
+    points = replace(points, objective_names=(rates.loss, *algebra.names[1:]))
     expected = np.stack([rules.rates(rules.expected(each)) for each in decided])
     measured = np.stack([rules.rates(rules.shown(each)) for each in decided])
     X = problem.X

@@ -63,5 +63,5 @@ class CrossAucParity(AucParity):
         "binary": "AUCs across groups: how often a person labelled {good!r} has a higher score for it than a person "
         "of the other group who is not"
     }
-    caveat = "It does not compare decisions, nor how well people of the same group are told apart."
+    caveat = "It does not compare decisions, nor how well it ranks people of the same group."
     others = "other"

@@ -43,7 +43,7 @@ class ActualOverExpected(Notion):
     words: ClassVar[Mapping[str, str]] = {
         "regression": "actual over expected: the sum of values divided by the sum of predictions"
     }
-    caveat = "It does not compare how well people inside a group are told apart: one prediction for all may pass."
+    caveat = "It does not compare how well it ranks people inside a group: one prediction for all may pass."
     unit = "log ratio gap"
     kinds = ("regression",)
 
