@@ -1,9 +1,14 @@
-"""Docstrings on the pages of the reference: columns that are aligned by spaces stay aligned, and bars are bars."""
+"""Docstrings on the pages of the reference: columns stay aligned, bars are bars, and every name has its example."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
+
+REFERENCE = Path(__file__).parent.parent / "reference"
+PAGES = ("examples", "examples-torch")
+EXAMPLE = re.compile(r"^##+ `([\w.]+)`\n\n```(?:python|\{code-block\} python)\n(.*?)```", re.DOTALL | re.MULTILINE)
 
 ALIGNED = re.compile(r"\S.*\S {2,}\S")
 BARS = re.compile(r"(?<![`\\])\|(?=\S)([^|`\n]*\S)\|(?!`)")
@@ -27,11 +32,27 @@ def readable(lines: list[str]) -> list[str]:
     return found
 
 
+def examples() -> dict[str, tuple[str, str]]:
+    """Return the page and the code of every name's example."""
+    texts = ((page, (REFERENCE / f"{page}.md").read_text(encoding="utf-8")) for page in PAGES)
+    return {name: (page, code) for page, text in texts for name, code in EXAMPLE.findall(text)}
+
+
+def section(page: str, code: str) -> list[str]:
+    """Return an example as numpydoc's section."""
+    told = f"From :doc:`/reference/{page}`, which makes what it uses:"
+    block = [f"   {line}".rstrip() for line in code.splitlines()]
+    return ["", "Examples", "--------", told, "", ".. code-block:: python", "", *block, ""]
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Read docstrings so; leave out what scikit-learn adds to every estimator for its routing."""
+    known = examples()
 
     def read(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
         lines[:] = readable(lines)
+        if name in known and "Examples" not in lines:
+            lines += section(*known[name])
 
     def skip(app: Any, what: str, name: str, thing: Any, skipped: bool, options: Any) -> bool | None:
         return True if REQUESTS.fullmatch(name.rpartition(".")[2]) else None

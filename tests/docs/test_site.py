@@ -15,7 +15,7 @@ import pytest
 import fairfront as ff
 from fairfront import datasets, pareto
 from fairfront.solvers import Status
-from tests.support.places import ROOT
+from tests.support.places import DATA, ROOT
 from tests.support.site import DOCS, PAGES
 
 SOURCE = Path(ff.__file__).parent
@@ -93,6 +93,23 @@ def test_every_public_name_is_in_the_reference() -> None:
     apart = {"fairfront.datasets", "fairfront.pareto", "fairfront.datasets.DATASETS", "fairfront.datasets.ORIGINS"}
     assert public - apart <= names_of(REFERENCE["python"])
     assert all(f"`{name.rpartition('.')[2]}`" in REFERENCE["python"] for name in apart if name[-1].isupper())
+
+
+def test_every_name_of_the_reference_has_its_example() -> None:
+    errors = {f"fairfront.{name}" for name in ff.__all__ if name.endswith(("Error", "Warning"))}
+    known = own("docstrings").examples()
+    assert names_of(REFERENCE["python"]) - errors <= set(known), "docs/reference/examples.md has one for each name"
+    assert set(known) <= names_of(REFERENCE["python"])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not DATA.is_dir(), reason=f"no data in {DATA}")
+def test_examples_of_public_data_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAIRFRONT_DATA", str(DATA))
+    space: dict[str, object] = {"ff": ff}
+    for name, (_, code) in own("docstrings").examples().items():
+        if name.startswith("fairfront.datasets.load_") and name.rpartition("_")[2] not in {"loans", "motor"}:
+            exec(compile(code, name, "exec"), space)
 
 
 def test_every_name_of_the_reference_exists() -> None:

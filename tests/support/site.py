@@ -16,6 +16,8 @@ EXTRAS = {
     "reading.md": ["matplotlib"],
     "frontier.md": ["matplotlib"],
     "python.md": ["pandas"],
+    "examples.md": ["pandas"],
+    "examples-torch.md": ["torch"],
     "small-groups.md": ["pandas"],
     "production.md": ["pandas"],
 }
