@@ -64,8 +64,8 @@ def inside(path: str, warm: str, folder: str, words: list[str]) -> dict[str, Any
 
     from fairfront.cli import app
     from fairfront.runs import load
+    from fairfront.runs.attributes import parse_groups
     from fairfront.runs.preparation import prepare
-    from fairfront.runs.rows import parse_groups
     from fairfront.runs.settings import Settings
     from fairfront.tables import open_source
 

@@ -41,4 +41,5 @@ LOSSES = (
     "gamma",
     "tweedie",
     "binomial",
+    "quantile",
 )

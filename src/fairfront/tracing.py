@@ -15,6 +15,7 @@ from .objectives import Gap, Groups, Loss, Notion, is_regression, warn_of_proxie
 from .objectives.comparisons import Surrogate
 from .objectives.exposures import per_exposure
 from .problems import LinearProblem, blas_threads, linear_problem
+from .problems.offsets import with_offset
 from .problems.point import decomposable
 from .solvers import Solver, Weighting, as_solver
 from .solvers.base import Request
@@ -42,6 +43,7 @@ def trace(
     fit_intercept: bool = True,
     sample_weight: Any = None,
     exposure: Any = None,
+    offset: Any = None,
     groups: Groups | None = None,
     estimator: Any = None,
     units: Literal["losses", "rates"] | Rates = "losses",
@@ -79,6 +81,9 @@ def trace(
     sample_weight : array of shape (n,) of weights of at least 0, optional
     exposure : array of shape (n,) of numbers above 0 (time at risk, trials), optional
         Where y are counts or totals: ``y / exposure`` is then modelled, with weights times exposure.
+    offset : str, int or array of shape (n,), optional
+        Of values: what is added to every score as it is, such as the logarithm of an earlier prediction. It is a column
+        of X, by name or place, whose coefficient is 1; an array becomes the last column. Models predict from it too.
     groups : Groups, which says reference groups, crossed columns and the smallest size of a group, optional
     estimator : estimator, optional
         Any classifier or regressor whose fit takes sample_weight, instead of a linear model: points are then weighted
@@ -118,6 +123,9 @@ def trace(
     y, sample_weight = per_exposure(y, sample_weight, exposure, regression=is_regression(loss))
     rows: dict[str, Any] = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "groups": groups}
     question: dict[str, Any] = {"favourable": favourable, "notion": notion, "loss": loss, "gap": gap}
+    if offset is not None and (estimator is not None or units != "losses"):
+        raise InputError("offset is for linear models, found an estimator or units of rates; leave it out.")
+    X, added = with_offset(X, offset)
     linear: dict[str, Any] = {"surrogate": surrogate, "ridge": ridge, "fit_intercept": fit_intercept}
     asked: dict[str, Any] = {"preferences": preferences, "n_points": n_points}
     kept: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "progress": progress}
@@ -143,7 +151,7 @@ def trace(
         kept |= {"judge": readings_judge(fits.folds, labelled, fits.read, person, held_out)} if held_out else {}
         return trace_estimator(fits, search, **kept)
     chosen = as_solver(solver)
-    problem = linear_problem(X, y, **rows, **question, **linear)
+    problem = linear_problem(X, y, **rows, **question, **linear, offset=added)
     held = HeldOut.of(problem, chosen, labelled, person, held_out)
     return trace_problem(problem, chosen, **asked, random_state=random_state, held_out=held, **kept)
 

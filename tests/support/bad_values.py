@@ -196,6 +196,9 @@ OPTIONS: dict[str, Kind] = {
     "control_features": replace(GROUPS, takes=frozenset({"None"})),
     "sample_weight": WEIGHTS | "half" | "huge",
     "exposure": WEIGHTS,
+    "offset": replace(LABELS, more={k: v for k, v in LABELS.more.items() if k not in ("fractions", "constant")})
+    | "None"
+    | "zero",
     "person": replace(LABELS, more={k: v for k, v in LABELS.more.items() if k not in ("fractions", "constant")})
     | "None",
     "held_out": FLAG | "None",

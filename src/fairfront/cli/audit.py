@@ -97,9 +97,9 @@ def audit(
     """
     from .. import measures, objectives
     from ..measures.claims import parse_requirement
+    from ..measures.cutoffs import as_costs
     from ..measures.disclosure import EXACT, check_small
-    from ..runs.rows import parse_attributes
-    from ..runs.settings import as_costs
+    from ..runs.attributes import parse_attributes
     from ..tables import MISSING, read_groups
     from .audit_tables import as_label, labels_of, read_columns, show
 

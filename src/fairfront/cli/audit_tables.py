@@ -17,7 +17,7 @@ from ..measures.disclosure import Cell
 from ..measures.figures import MORE, figure_of
 from ..measures.sentences import reference_sentences
 from ..measures.spans import count_ends, with_ends
-from ..runs.rows import Attributes
+from ..runs.attributes import Attributes
 from ..tables import Table as Rows
 from ..tables import infer, open_source
 from ..tables import load as load_table

@@ -150,6 +150,9 @@ def predict(
     keep: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Column of the input to copy; may be repeated.")
     ] = None,
+    exposure: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Predict values for this exposure instead of per unit of it.")
+    ] = None,
     trust: Trust = None,
     overwrite: Overwrite = False,
     *,
@@ -170,7 +173,8 @@ def predict(
         told = ", ".join(f"{name!r} in {counted(rows, 'row')}" for name, rows in unknown.items())
         say(screen(stderr=True), f"note: values that were rare or unknown in training: {told}.")
 
-    known: dict[str, Any] = {"keep": keep or (), "overwrite": overwrite, "on_unknown": tell, **reading}
+    known: dict[str, Any] = {"keep": keep or (), "exposure": exposure, "overwrite": overwrite, "on_unknown": tell}
+    known |= reading
     n = predict_file(found, file, output, progress="auto", **known)
     typer.echo(f"{counted(n, 'row')}: {output}")
 

@@ -82,6 +82,14 @@ def trace(
         typer.Option("--date", metavar="COLUMN=FORMAT", help="Dates, such as applied=%d.%m.%Y; may be repeated."),
     ] = None,
     weight: Weight = None,
+    exposure: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Time or amount at risk, or trials: values are modelled per unit of it."),
+    ] = None,
+    offset: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Numbers added to the scores of values as they are (coefficient 1)."),
+    ] = None,
     person: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="Who a row is of: rows of one person stay in one part of the split."),

@@ -12,6 +12,7 @@ import numpy as np
 from ..exceptions import InputError, require
 from ..measures.cutoffs import Operating
 from ..objectives.exposures import per_exposure
+from ..problems.offsets import with_offset
 from ..validation import BACKENDS, check_choice, check_text, is_dask
 from .cautions import worst_errors
 from .choice import Choice, choice_of
@@ -35,6 +36,7 @@ class FrontierColumns(FrontierFigures):
         name: str = "validation",
         sample_weight: Any = None,
         exposure: Any = None,
+        offset: Any = None,
         cutoff: float | None = None,
         approval_rate: float | None = None,
         costs: Mapping[str, float] | None = None,
@@ -51,7 +53,7 @@ class FrontierColumns(FrontierFigures):
         ----------
         X, y, sensitive_features, sample_weight : rows to judge on, in memory or as Dask collections
         name : what the rows are for; rows called test never place a cut-off
-        exposure : of values that are counts or totals, as in `trace`: figures are then per unit of it, weighted by it
+        exposure, offset : as in `trace`, an offset that was an array as one here too; figures are per unit of exposure
         cutoff, approval_rate, costs : optional
             One at most: a cut-off on the probability of the favourable label (on its score where models give no
             probabilities), a share of favourable decisions, or costs of a ``false_positive`` and a ``false_negative``.
@@ -61,9 +63,8 @@ class FrontierColumns(FrontierFigures):
         """
         check_text(name, "name", "the name of the evaluation")
         asked = asked_of(Operating(cutoff, approval_rate, costs), self.evaluations, name, like, self.models)
-        values = self.facts.task.kind == "regression"
-        y, sample_weight = per_exposure(y, sample_weight, exposure, regression=values)
-        rows = (X, y, sensitive_features, sample_weight)
+        rows = self._trained_rows(X, y, sensitive_features, sample_weight, exposure, offset)
+        X, y, sensitive_features, sample_weight = rows
         if any(is_dask(each) for each in rows):
             from .dask_judgement import evaluate_parts
 
@@ -120,17 +121,27 @@ class FrontierColumns(FrontierFigures):
         between: tuple[int, int],
         n: int = 5,
         sample_weight: Any = None,
+        exposure: Any = None,
+        offset: Any = None,
     ) -> Self:
         """Return this frontier with more solved points; evaluations cover the old points only and go.
 
         Parameters
         ----------
-        X, y, sensitive_features, sample_weight : the data of training; others are refused
+        X, y, sensitive_features, sample_weight, exposure, offset : the data of training; others are refused
         between, n : ids of two points, and how many to add between them, with caps at even distances
         """
         from .linear_frontier import refine_between
 
-        return refine_between(self, (X, y, sensitive_features, sample_weight), between, n)
+        rows = self._trained_rows(X, y, sensitive_features, sample_weight, exposure, offset)
+        return refine_between(self, rows, between, n)
+
+    def _trained_rows(
+        self, X: Any, y: Any, sensitive_features: Any, weight: Any, exposure: Any, offset: Any
+    ) -> tuple[Any, Any, Any, Any]:
+        values = self.facts.task.kind == "regression"
+        y, weight = per_exposure(y, weight, exposure, regression=values)
+        return with_offset(X, offset)[0], y, sensitive_features, weight
 
     def stability(
         self,
@@ -141,6 +152,8 @@ class FrontierColumns(FrontierFigures):
         n: int = 100,
         confidence: float = 0.95,
         sample_weight: Any = None,
+        exposure: Any = None,
+        offset: Any = None,
         random_state: int | None = 0,
         progress: bool | Literal["auto"] = "auto",
     ) -> Stability:
@@ -148,14 +161,14 @@ class FrontierColumns(FrontierFigures):
 
         Parameters
         ----------
-        X, y, sensitive_features, sample_weight
+        X, y, sensitive_features, sample_weight, exposure, offset
             The data of training; rows are drawn with replacement inside each (group, label) cell.
         n, confidence, random_state, progress
             Number of samples, confidence of the bands, seed of the draws, and whether to show a bar.
         """
         from .linear_frontier import bootstrap_frontier
 
-        rows = (X, y, sensitive_features, sample_weight)
+        rows = self._trained_rows(X, y, sensitive_features, sample_weight, exposure, offset)
         return bootstrap_frontier(self, rows, n, confidence, random_state, progress)
 
     def table(self) -> dict[str, Any]:

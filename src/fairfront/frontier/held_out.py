@@ -93,7 +93,7 @@ class HeldOut:
         size, n = problem.K * problem.d, problem.rows.n
         dense = not far and isinstance(problem.piece.design, DenseDesign)
         closed = dense and problem.loss.smooth and size <= WEIGHTS and largest <= TOGETHER
-        closed = closed and problem.algebra.psi is None
+        closed = closed and problem.algebra.psi is None and problem.objectives.question.offset is None
         if asked is None and not (closed and isinstance(solver, Newton) and MOST * problem.K * n <= SCORES):
             return None
         if far:
@@ -116,6 +116,8 @@ class HeldOut:
         """Say why folds cannot be refitted; empty where they can."""
         if problem.layout.cells.shares is not None:
             return "which needs the group of every row, found probabilities"
+        if problem.objectives.question.offset is not None:
+            return "which has no part for an offset"
         if self.solver.overshoot > 0.0:
             return "which needs points with caps, found overshoot, which goes on past zero"
         offsets = problem.layout.cells.offsets
@@ -163,7 +165,7 @@ class HeldOut:
                 return scores, f"leave-one-out in closed form{_counted(int(clipped.max(initial=0)))}"
         twin = problem.framed().with_loss(problem.loss.smoothed(NARROWEST))
         sizes = problem.algebra.violation(front.signed_gaps)
-        W = twin.from_user(front.models.weights)
+        W = twin.from_user(twin.narrowed(front.models.weights))
         return fold_scores(twin, self.solver, W, sizes, plain, self.person), f"{FOLDS} folds, refitted"
 
 

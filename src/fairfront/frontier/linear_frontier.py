@@ -68,7 +68,7 @@ def assemble(problem: LinearProblem, solver: Solver, solved: list[Solved], held_
     points = Points.from_values(algebra, L[kept], tuple(status[i] for i in kept), **known)
     check_finite(W[kept], L[kept], points.objectives)
     models = LinearModels.from_weights(
-        W[kept],
+        problem.widened(W[kept]),
         problem.fit_intercept,
         task=problem.task,
         loss=problem.loss.name,
@@ -133,7 +133,7 @@ def same_problem(front: FrontierColumns, rows: Rows) -> LinearProblem:
         )
     problem = problem_of(front.facts.question, *rows)
     problem = front.facts.newton.stated(problem)
-    W, known = front.models.weights, front.objectives[0]
+    W, known = problem.narrowed(front.models.weights), front.objectives[0]
     found = problem.algebra.objectives(problem.values(W[:1]))[0] if W.shape[2] == problem.d else None
     if found is None or found.shape != known.shape or not np.allclose(found, known, rtol=1e-7, atol=1e-9 * known[0]):
         raise InputError(
@@ -167,7 +167,7 @@ def refine_between(front: Front, rows: Rows, between: tuple[int, int], n: int) -
     problem = newton.working(stated)
     check_points(problem, n, MOST)
     caps = path_caps_of(front, problem)
-    W = problem.from_user(front.models.weights)
+    W = problem.from_user(problem.narrowed(front.models.weights))
     solver = knot_solver(newton, problem, W[int(np.argmin(front.loss))])
     none = np.zeros(len(solver.rows.b))
     last, end = (solver.evaluate(W[i], none) for i in (first, second))
@@ -237,7 +237,7 @@ def bootstrap_frontier(
     problem = newton.working(stated)
     if problem.layout.cells.shares is not None:
         raise InputError("stability draws rows inside groups, expected group labels, found probabilities.")
-    W = problem.from_user(front.models.weights)
+    W = problem.from_user(problem.narrowed(front.models.weights))
     caps = path_caps_of(front, problem)
     check_memory(2.0 * n * problem.rows.n, f"{n} samples of {problem.rows.n} rows")
     check_points(problem, n * len(W), USUAL * len(W), "refits of points")

@@ -258,3 +258,16 @@ def _best_of(values: Array, weights: Array, judged: Any, between: bool) -> Array
     fenced = np.concatenate([ranked[:, :1] + room, ranked, ranked[:, -1:] - room], axis=1)
     place = np.arange(len(values))
     return np.asarray(0.5 * (fenced[place, last] + fenced[place, last + 1]))
+
+
+def as_costs(given: Any) -> tuple[float, float] | None:
+    if given is None or isinstance(given, Mapping):
+        return None if given is None else check_costs(given)
+    try:
+        one, other = (float(part) for part in (given.split(",") if isinstance(given, str) else given))
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{spelled('costs')} is {given!r}, expected two numbers: of a false positive and of a false negative, such "
+            "as 5,1."
+        ) from None
+    return check_costs({"false_positive": one, "false_negative": other})

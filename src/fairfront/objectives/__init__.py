@@ -27,6 +27,7 @@ from .proxies import GroupProbabilities as GroupProbabilities
 from .proxies import proxy_sentences as proxy_sentences
 from .proxies import warn_of_names as warn_of_names
 from .proxies import warn_of_proxies as warn_of_proxies
+from .quantile_loss import Quantile as Quantile
 from .question import Objectives as Objectives
 from .question import Question as Question
 from .surrogates import Quantity as Quantity

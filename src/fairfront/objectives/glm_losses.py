@@ -19,7 +19,7 @@ from scipy.special import expit, xlog1py, xlogy
 from ..exceptions import InputError
 from ..validation import refuse
 from .losses import LOSSES, Array, Loss, Stock
-from .stock_models import gamma_regressor, poisson_regressor, tweedie_regressor
+from .stock_models import gamma_regressor, linear_predictor, poisson_regressor, tweedie_regressor
 
 LARGEST = 300.0  # scores beyond are taken as this, so that no step overflows; such means are no one's
 LEAST = 1e-12  # mean of targets that a start is taken from at least
@@ -39,13 +39,14 @@ class LogLinkLoss(Loss):
     def begin(self, mean: float) -> float:
         return log(max(mean, LEAST))
 
-    def check(self, values: Array) -> None:
+    def of_values(self, values: Array) -> Loss:
         low, words = float(values.min(initial=1.0)), "at least 0" if self.zero else "above 0"
         if low < 0.0 or (low == 0.0 and not self.zero):
             raise InputError(
                 f"y has values down to {low:g}, expected numbers {words} for loss {self.name!r}"
                 + ("; model how many there are by loss='poisson', or totals by loss='tweedie'." if low == 0.0 else ".")
             )
+        return self
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,7 @@ class Binomial(Loss):
     kinds = ("regression",)
     of_mean = True
     link = "logit"
+    stock: ClassVar[Stock | None] = partial(linear_predictor, "logit")
 
     def mean(self, score: Array) -> Array:
         return np.asarray(expit(score))
@@ -126,13 +128,14 @@ class Binomial(Loss):
         share = min(max(mean, LEAST), 1.0 - LEAST)
         return log(share / (1.0 - share))
 
-    def check(self, values: Array) -> None:
+    def of_values(self, values: Array) -> Loss:
         low, high = float(values.min(initial=0.0)), float(values.max(initial=1.0))
         if low < 0.0 or high > 1.0:
             raise InputError(
                 f"y has values from {low:g} to {high:g}, expected shares of successes from 0 to 1 for loss 'binomial'; "
-                "give successes as y and the number of trials as exposure."
+                "give successes as y and the number of trials, at least as many, as exposure."
             )
+        return self
 
     def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
         value = np.logaddexp(0.0, score[..., 0, :]) - target * score[..., 0, :]

@@ -110,13 +110,14 @@ class Loss(Measure):
         """
         return 0.0
 
-    def check(self, values: Array) -> None:
-        """Refuse targets that the loss has no value for.
+    def of_values(self, values: Array) -> Loss:
+        """Return the loss for these targets, and refuse those that it has no value for.
 
         Parameters
         ----------
         values : array of shape (n,)
         """
+        return self
 
     def n_scores(self, task: Task) -> int:
         """Return K, the number of scores per sample.
@@ -293,7 +294,6 @@ class Softmax(Loss):
 
 
 def one_hot(target: Any, width: int) -> Array:
-    """Shape (width, n)."""
     return np.asarray(np.arange(width)[:, None] == target, dtype=np.float64)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import FairfrontWarning, InputError
 from ..records import Record
-from ..validation import check_choice, check_favourable, check_flag, check_positive
+from ..validation import check_choice, check_count, check_favourable, check_flag, check_positive
 from ..validation.inputs import LARGEST, SMALLEST, find_classes
 from .comparisons import Notion, Surrogate, compared_rows
 from .gaps import GAPS, Algebra, Gap, SquaredGap
@@ -52,6 +52,7 @@ class Question(Record):
     fit_intercept   whether linear models have an intercept, which is not penalised
     favourable      the label that is good for the person; None: the second of the classes
     groups          how sensitive columns become groups
+    offset          the column of X whose coefficient is 1, by its place; None: there is none
     """
 
     notions: tuple[Notion, ...]
@@ -63,6 +64,7 @@ class Question(Record):
     favourable: Any = None
     groups: Groups = field(default_factory=Groups)
     task: TaskName = "classification"
+    offset: int | None = None
 
     @classmethod
     def of(
@@ -103,6 +105,10 @@ class Question(Record):
         check_choice(self.surrogate, "surrogate", get_args(Surrogate))
         check_flag(self.fit_intercept, "fit_intercept")
         check_choice(self.task, "task", get_args(TaskName))
+        if self.offset is not None:
+            check_count(self.offset, "offset", least=0)
+            if self.task != "regression":
+                raise InputError("offset is for values, found labels; give loss='poisson' or another, or leave it out.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,8 +146,7 @@ class Objectives:
         """
         regression = question.task == "regression"
         task, codes = _values(labels) if regression else read_classes(labels, question.favourable, counts)
-        loss = _loss_for(question.loss, task)
-        loss.check(codes.astype(np.float64, copy=False))
+        loss = _loss_for(question.loss, task).of_values(codes.astype(np.float64, copy=False))
         for notion in question.notions:
             notion.check_values(codes)
         among = compared_rows(question.notions, task, question.surrogate, codes)

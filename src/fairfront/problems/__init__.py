@@ -9,8 +9,8 @@ from .dask.passes import DaskSettings as DaskSettings
 from .dask.problem import DaskProblem as DaskProblem
 from .fit_rows import Reading as Reading
 from .linear import LinearProblem as LinearProblem
-from .linear import linear_problem as linear_problem
-from .linear import problem_of as problem_of
+from .linear_rows import linear_problem as linear_problem
+from .linear_rows import problem_of as problem_of
 from .point import Point as Point
 from .point import gram as gram
 from .posteriors import RuleClassifier as RuleClassifier

@@ -10,21 +10,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 
 from ..exceptions import InputError
-from ..objectives import Algebra, Array, Gap, Groups, Layout, Loss, Objectives, Question, Task, take_groups
-from ..objectives.comparisons import Surrogate
+from ..objectives import Algebra, Array, Layout, Loss, Objectives, Task
 from ..objectives.losses import Squared
-from ..objectives.question import Notions, TaskName
 from ..objectives.surrogates import around
-from ..validation import is_dask
-from ..validation.inputs import check_labels, check_matrix, check_weights, weighted_rows
 from .design import Frame
-from .pieces import Bound, Names, Piece, feature_names, moments
+from .pieces import Bound, Names, Piece
 from .point import DENSE_LIMIT, TINY, Conjugate, Point, fit_cells, gram
-from .resources import check_memory
 
 if TYPE_CHECKING:
     from .dask.partition import DaskRows
@@ -131,6 +125,16 @@ class LinearProblem:
     def to_user(self, W: Array) -> Array:
         return self.frame.outward(W) if self.inside else W
 
+    def widened(self, W: Array) -> Array:
+        """Return weights (..., d) in the users' units with that of the offset, which is 1, in its place."""
+        at = self.objectives.question.offset
+        return W if at is None else np.insert(W, at, 1.0, axis=-1)
+
+    def narrowed(self, W: Array) -> Array:
+        """Return weights of models without that of the offset."""
+        at = self.objectives.question.offset
+        return W if at is None else np.delete(W, at, axis=-1)
+
     def inner(self, W: Array) -> Array:
         """Weights (..., d) of the rows that are kept."""
         return W if self.inside else self.frame.inward(W)
@@ -214,7 +218,8 @@ class LinearProblem:
             return inner.to_user(inner.fit(omega, None if start is None else inner.from_user(start)))
         first = np.zeros((self.K, self.d)) if start is None else np.array(start, dtype=np.float64)
         if start is None and self.fit_intercept and self.loss.link:
-            first[:, -1] = self.loss.begin(self.piece.target_mean)
+            added = 0.0 if self.piece.offset is None else float(self.piece.offset.mean())
+            first[:, -1] = self.loss.begin(self.piece.target_mean) - added
         return fit_cells(self, omega, first, second_order=self.K * self.d <= DENSE_LIMIT)
 
     def metric(self, W: Array) -> Array:
@@ -228,72 +233,3 @@ class LinearProblem:
             return self.hessian(W, self.algebra.p)
         block = self.with_loss(Squared())._with(K=1).hessian(np.zeros((1, self.d)), self.algebra.p)
         return np.asarray(np.kron(np.eye(self.K), block), dtype=np.float64)
-
-
-def linear_problem(
-    X: Any,
-    y: Any,
-    *,
-    sensitive_features: Any,
-    favourable: Any = None,
-    notion: Notions = "equal_opportunity",
-    surrogate: Surrogate = "loss",
-    loss: str | Loss = "logistic",
-    gap: str | Gap = "squared",
-    ridge: float | None = None,
-    fit_intercept: bool = True,
-    sample_weight: Any = None,
-    groups: Groups | None = None,
-    task: TaskName | None = None,
-) -> LinearProblem:
-    """Return the problem of a linear model on checked data.
-
-    Parameters
-    ----------
-    X, y, sensitive_features, sample_weight
-        The rows, as in `fairfront.trace`.
-    favourable, notion, surrogate, loss, gap, groups, ridge, fit_intercept
-        What is asked of them, and the model, as in `fairfront.trace`.
-    task : {"classification", "regression"}, optional
-        By default what the loss is for first.
-
-    Returns
-    -------
-    LinearProblem whose ``objectives`` hold the question with what the data made of it: classes, groups, ridge
-    """
-    question = Question.of(
-        favourable=favourable,
-        notion=notion,
-        surrogate=surrogate,
-        loss=loss,
-        gap=gap,
-        ridge=ridge,
-        fit_intercept=fit_intercept,
-        groups=groups,
-        task=task,
-    )
-    return problem_of(question, X, y, sensitive_features, sample_weight)
-
-
-def problem_of(question: Question, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> LinearProblem:
-    """Ask a question of data where they are; small Dask collections are brought to memory."""
-    given, named = (X, y, sensitive_features, sample_weight), X
-    if any(is_dask(part) for part in given):
-        from .dask.problem import brought, dask_problem
-
-        if (far := dask_problem(question, *given)) is not None:
-            return far
-        X, y, sensitive_features, sample_weight = brought(*given)
-    matrix = check_matrix(X)
-    labels, weight = check_labels(y, matrix.shape[0]), check_weights(sample_weight, matrix.shape[0])
-    if weight is not None and (rows := weighted_rows(weight)) is not None:
-        sensitive_features = take_groups(sensitive_features, rows, len(labels))
-        matrix, labels, weight = matrix[rows], labels[rows], weight[rows]
-    objectives = Objectives.of(question, labels, sensitive_features, weight)
-    n, columns = matrix.shape
-    if not sparse.issparse(matrix):
-        check_memory(8.0 * n * (columns + 1), f"a sorted copy of {n} rows and {columns} columns")
-    frame = Frame.of(moments(matrix), question.fit_intercept)
-    if objectives.question.ridge == 0.0 and not sparse.issparse(matrix):
-        frame = frame.orthogonal(matrix)
-    return LinearProblem(Piece.of(matrix, objectives, frame), objectives, frame, feature_names(named))

@@ -63,17 +63,23 @@ def sorted_design(X: Any, order: NDArray[np.intp], intercept: bool, frame: Frame
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Rows in memory: their design, targets and cells, all in sorted order."""
+    """Rows in memory: their design, targets, cells and what is added to their scores, all in sorted order."""
 
     design: Design
     targets: Array
     cells: Cells
+    offset: Array | None = None
 
     @classmethod
-    def of(cls, X: Any, objectives: Objectives, frame: Frame | None = None) -> Piece:
+    def of(cls, X: Any, objectives: Objectives, frame: Frame | None = None, offset: Array | None = None) -> Piece:
         cells = objectives.layout.cells
         design = sorted_design(X, cells.order, objectives.question.fit_intercept, frame)
-        return cls(design, objectives.targets[cells.order], cells)
+        return cls(design, objectives.targets[cells.order], cells, None if offset is None else offset[cells.order])
+
+    def scores(self, start: int, stop: int, W: Array) -> Array:
+        """Return the scores (r, rows) of weights (r, d) on some rows, with their offsets."""
+        found = self.design.scores(start, stop, W)
+        return found if self.offset is None else found + self.offset[start:stop]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         cells: Cells = state["cells"]
@@ -135,7 +141,7 @@ class Piece:
         """Add chunks of rows to the sums L (R, k), the gradients G (k, R K, d) and the products H (k, K, K, d, d)."""
         design, cells = self.design, self.cells
         for start, stop, cell in chunks:
-            scores = design.scores(start, stop, W).reshape(len(L), -1, stop - start)
+            scores = self.scores(start, stop, W).reshape(len(L), -1, stop - start)
             target = self.targets[start:stop]
             for bound, where in measures:
                 if cell >= 0 and where[cell] < 0:
@@ -159,7 +165,7 @@ class Piece:
         """Yield (start, stop, v): curvature of the weighted measures in the scores of the rows, v (K, K, rows)."""
         K, W, cells = len(W), aligned(W), self.cells
         for start, stop, cell in chunks or cells.chunks(self.design.rows_per_chunk(K * K)):
-            scores = self.design.scores(start, stop, W)
+            scores = self.scores(start, stop, W)
             v = np.zeros((K, K, stop - start))
             for (bound, _), per_cell in zip(measures, factors, strict=True):
                 if cells.shares is not None:
@@ -236,7 +242,7 @@ class Piece:
         """Return the slope of every row in each measure, (n,), of one score per row."""
         found = [np.zeros(self.n) for _ in measures]
         for start, stop, _ in self.cells.chunks(self.design.rows_per_chunk(1)):
-            scores = self.design.scores(start, stop, aligned(W))
+            scores = self.scores(start, stop, aligned(W))
             for (bound, _), slope in zip(measures, found, strict=True):
                 slope[start:stop] = bound.rows(start, stop).value_slope(scores, self.targets[start:stop])[1][0]
         return found

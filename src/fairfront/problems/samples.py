@@ -69,7 +69,9 @@ class Samples:
         weight = None if cells.row_weight is None else cells.row_weight[rows]
         thin = replace(cells, offsets=offsets, row_weight=weight)
         design = sorted_design(self.piece.design.X, rows, False)
-        return Samples._of(self.problem, Piece(design, self.piece.targets[rows], thin), self.counts[:, rows])
+        offset = None if self.piece.offset is None else self.piece.offset[rows]
+        thinned = Piece(design, self.piece.targets[rows], thin, offset)
+        return Samples._of(self.problem, thinned, self.counts[:, rows])
 
     def single(self, sample: int) -> LinearProblem:
         cells = self.piece.cells
@@ -86,7 +88,7 @@ class Samples:
         counts = self.counts if len(which) == len(self) else self.counts[which]
         rows = max(64, min(design.rows_per_chunk(R * K), CHUNK_BYTES // (8 * R * K)))
         for start, stop, cell in cells.chunks(rows):
-            scores = design.scores(start, stop, flat).reshape(R, K, -1)
+            scores = self.piece.scores(start, stop, flat).reshape(R, K, -1)
             base = np.ones(stop - start) if cells.row_weight is None else cells.row_weight[start:stop]
             drawn = counts[:, start:stop] * base
             for bound, where in problem.measures:
@@ -112,7 +114,7 @@ class Samples:
         (K, d), k = W.shape, problem.layout.k
         H, inner = np.zeros((k, K, K, d, d)), problem.inner(W)
         for start, stop, cell in cells.chunks(design.rows_per_chunk(K * K)):
-            scores = design.scores(start, stop, inner)
+            scores = self.piece.scores(start, stop, inner)
             weight = self.counts[sample, start:stop] * self.scale[sample, cell]
             weight = weight if cells.row_weight is None else weight * cells.row_weight[start:stop]
             for bound, where in problem.measures:

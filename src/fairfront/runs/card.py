@@ -119,7 +119,7 @@ def _data(run: Run) -> dict[str, Any]:
         "rows_without_target": manifest.get("rows_without_target", 0),
         "split": manifest["split"]["rule"],
         "periods": [dict(each) for each in manifest["split"]["periods"]],
-        "weight": manifest["settings"].get("weight"),
+        **{name: manifest["settings"].get(name) for name in ("weight", "exposure", "offset")},
         "features": list(manifest["features"]),
         "treatments": treatments(run.encoder, manifest["columns"]),
         "missing_marks": list(run.encoder.missing),

@@ -43,6 +43,7 @@ def data_section(card: Mapping[str, Any]) -> Section:
         ("Split", data["split"].rstrip(".")),
         ("Period", _period(data["periods"], parts)),
         ("Weights", data["weight"] or "none: every row counts once"),
+        *_added(data),
         ("Columns read", f"{len(data['features'])}: {', '.join(data['features'])}"),
         ("Columns left out", ", ".join((*data["left_out"], *dropped)) or "none"),
         ("Columns to look at", ", ".join(flagged) or "none were flagged"),
@@ -50,6 +51,14 @@ def data_section(card: Mapping[str, Any]) -> Section:
         ("Missing and rare values", _treated(data["treatments"])),
     ]
     return Section("Data", (fields_table(fields),))
+
+
+def _added(data: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Say what values are per unit of, and what is added to scores as it is."""
+    exposure, offset = data.get("exposure"), data.get("offset")
+    found = [("Exposure", f"{exposure}: values and predictions are per unit of it, and rows are weighted by it")]
+    found = found if exposure else []
+    return found + ([("Offset", f"{offset}: added to every score as it is, with a coefficient of 1")] if offset else [])
 
 
 def _fingerprint(sha: str | None) -> str:

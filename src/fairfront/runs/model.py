@@ -26,7 +26,7 @@ from ..storage.folders import writing
 from ..storage.places import check_new_file
 from ..tables import Table, coerce, open_source
 from ..tables.encoder import TableEncoder, count_others
-from ..tables.notation import Decimal, check_decimal
+from ..tables.notation import Decimal, check_decimal, number_of
 from ..validation import check_flag
 from .card_exports import markdown_of
 from .manifest import opening_of
@@ -199,6 +199,7 @@ def predict_file(
     output: Path,
     *,
     keep: Sequence[str] = (),
+    exposure: str | None = None,
     overwrite: bool = False,
     rows: int = 50_000,
     delimiter: str | None = None,
@@ -210,7 +211,8 @@ def predict_file(
 ) -> int:
     """Write labels and probabilities for every row of a file, in its order; return the number of rows.
 
-    ``keep`` copies columns of the input; ``missing`` are texts for a missing value besides those of training, whose
+    ``keep`` copies columns of the input; values are predicted for an ``exposure``, a column, or per unit. ``missing``
+    are texts for a missing value besides those of training, whose
     delimiter, encoding and decimal mark hold unless others are given. Text that a spreadsheet would execute gets a
     quote in front. No file but earlier predictions is overwritten. ``on_unknown`` is told the rows by column whose
     value was rare or unknown in training.
@@ -223,16 +225,23 @@ def predict_file(
     model.encoder.check(source.names)
     for name in keep:
         source.check_column(name, "keep")
+    if exposure is not None:
+        source.check_column(exposure, "exposure")
+    if exposure is not None and model.task.kind != "regression":
+        raise InputError(f"{spelled('exposure')} is for predicted values, found labels; leave it out.")
+    more = keep if exposure is None else (*keep, exposure)
     done, strange = 0, Counter[str]()
     with (
         writing(output, text=True, overwrite=overwrite, own=_is_predictions) as stream,
         progress_bar(progress, "predicting", source.size) as bar,
     ):
         writer = CsvWriter(stream)
-        for chunk in source.chunks(tuple(dict.fromkeys((*model.columns, *keep))), rows=rows):
+        for chunk in source.chunks(tuple(dict.fromkeys((*model.columns, *more))), rows=rows):
             table = coerce(chunk, model.encoder, tuple(missing), check_decimal(decimal))
             found, strange = model._outputs(table), strange + Counter(count_others(table, model.encoder))
             kept = {name: chunk[name] for name in keep}
+            if exposure is not None:
+                found["prediction"] = found["prediction"] * _exposures(chunk[exposure], exposure)
             if done == 0:
                 for name in sorted(set(kept) & set(found)):
                     raise InputError(
@@ -246,6 +255,13 @@ def predict_file(
     if on_unknown is not None and strange:
         on_unknown(strange)
     return done
+
+
+def _exposures(texts: Any, name: str) -> Array:
+    values = np.array([each if isinstance(each, (int, float)) else number_of(str(each)) for each in texts], dtype=float)
+    if not (np.isfinite(values) & (values >= 0.0)).all():
+        raise InputError(f"the exposure {name!r} has words, missing or negative values, expected numbers >= 0.")
+    return values
 
 
 def _is_predictions(head: bytes) -> bool:

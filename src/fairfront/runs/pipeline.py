@@ -25,6 +25,7 @@ from ..tables import open_source
 from ..validation import check_progress, is_dask
 from . import decision_chain as chain
 from .archive import MODEL, fill_model
+from .attributes import PROXY
 from .decision import Decision, candidates, promises_of
 from .decision_chain import DECISIONS, pruned
 from .external import added, check_name
@@ -33,7 +34,6 @@ from .model import TableModel
 from .options import plain_id, shortlist
 from .parts import judged_points
 from .preparation import Prepared, prepare
-from .rows import PROXY
 from .run import Run
 from .settings import Settings
 from .traces import traced

@@ -114,11 +114,12 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
     """Bad columns are refused before anything is trained."""
     split, banded = parse_split(settings.split, settings.person), dict(settings.bands)
     _check_columns(source, settings, split)
+    measured = tuple(name for name in (settings.exposure, settings.offset) if name is not None)
     with progress_bar(progress, "reading", 2 * source.size) as bar:
         schema = infer(
             source,
             text=tuple(dict.fromkeys((*settings.text, *(name for name in settings.groups if name not in banded)))),
-            numbers=tuple(dict.fromkeys((*settings.numbers, *settings.group_probabilities, *banded))),
+            numbers=tuple(dict.fromkeys((*settings.numbers, *settings.group_probabilities, *banded, *measured))),
             columns=[name for name in source.names if name not in settings.drop],
             on_progress=lambda done: bar.update(done, "finding types"),
             **settings.notation,
@@ -127,7 +128,7 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
         streamed = _is_too_large(source, schema, settings)
         if streamed:
             require_dask()
-        narrow = (settings.target, *settings.groups, *((settings.weight,) if settings.weight else ()), *split.columns)
+        narrow = (settings.target, *settings.groups, *settings.aside, *split.columns)
         table = load(
             source,
             schema,
@@ -160,8 +161,8 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
         notations=schema.notations,
         copies=source.copies,
     )
-    kept = _kept_columns(candidates, findings)
-    encoder = TableEncoder.fit(known, kept, notations=schema.notations)
+    kept = _kept_columns(candidates, findings, settings.offset)
+    encoder = TableEncoder.fit(known, kept, notations=schema.notations).unscaled(settings.offset)
     read = reading_findings(each for each in schema.columns if not each.notation.is_date or each.name in split.columns)
     named = sensitive_finding(name for name in kept if name not in settings.compared)
     notes = (*_notes(source, settings, people.idle), *read)
@@ -189,7 +190,8 @@ def _check_columns(source: Source, settings: Settings, split: Split) -> None:
     lists = ("groups", "drop", "text", "allow", "group_probabilities", "numbers")
     named = {"target": (settings.target,), **{what: getattr(settings, what) for what in lists}}
     named |= {"dates": tuple(dict(settings.dates)), "bands": tuple(dict(settings.bands))}
-    named |= {"weight": () if settings.weight is None else (settings.weight,), "split": split.columns}
+    one = {name: getattr(settings, name) for name in ("weight", "exposure", "offset")}
+    named |= {name: () if given is None else (given,) for name, given in one.items()} | {"split": split.columns}
     for what, names in named.items():
         for name in names:
             source.check_column(name, what)
@@ -200,7 +202,7 @@ def bytes_needed(schema: Schema, settings: Settings) -> float:
 
     The matrix has one column per number and one per level of a category, up to the most that screening lets through.
     """
-    aside = {settings.target, *settings.compared, settings.weight}
+    aside = {settings.target, *settings.compared, *settings.aside}
     features = [column for column in schema.columns if column.name not in aside and not column.unique]
     width = sum(1 if c.kind == "number" else min(c.n_distinct, MAX_LEVELS) + 2 for c in features)
     thin = is_thin(width, len(features))
@@ -214,7 +216,7 @@ def _is_too_large(source: Source, schema: Schema, settings: Settings) -> bool:
     if need <= SHARE * room or isinstance(source, FrameSource):
         return False
     parquet = isinstance(source, ArrowSource) and source.kind == "Parquet"
-    in_parts = parquet and settings.model == "linear" and not settings.group_probabilities
+    in_parts = parquet and settings.model == "linear" and not settings.group_probabilities and settings.offset is None
     if in_parts or need <= room:
         return in_parts
     remedy = "convert it to Parquet, which is read in parts" if not parquet else "use --model linear, which reads parts"
@@ -268,7 +270,7 @@ def _notes(source: Source, settings: Settings, idle: int) -> tuple[Finding, ...]
 
 
 def _candidates(schema: Schema, settings: Settings, split: Split) -> tuple[str, ...]:
-    aside = {settings.target, settings.weight, *split.columns}
+    aside = {settings.target, *settings.aside, *split.columns}
     if not settings.use_sensitive:
         aside |= set(settings.compared)
     found = tuple(name for name in schema.names if name not in aside)
@@ -277,13 +279,13 @@ def _candidates(schema: Schema, settings: Settings, split: Split) -> tuple[str, 
     return found
 
 
-def _kept_columns(candidates: tuple[str, ...], findings: tuple[Finding, ...]) -> tuple[str, ...]:
+def _kept_columns(candidates: tuple[str, ...], findings: tuple[Finding, ...], always: str | None) -> tuple[str, ...]:
     refused = [found.sentence for found in findings if found.kind == "refused"]
     if refused:
         raise InputError(" ".join(refused))
     dropped = {name for found in findings if found.kind == "dropped" for name in found.columns}
-    kept = tuple(name for name in candidates if name not in dropped)
-    if not kept:
+    kept = tuple(name for name in candidates if name not in dropped or name == always)
+    if not set(kept) - {always}:
         reasons = "; ".join(found.sentence for found in findings)
         raise InputError(f"every column was dropped ({reasons}), expected features.")
     return kept

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..exceptions import InputError, spelled
 from ..frontier.linear_frontier import MOST_REFITS
-from ..measures.cutoffs import Operating, check_costs
+from ..measures.cutoffs import Operating, as_costs
 from ..objectives import LOSSES, NOTIONS
 from ..objectives.bands import check_bands
 from ..objectives.comparisons import Surrogate
@@ -30,7 +30,7 @@ from ..validation import (
     check_text,
     refuse,
 )
-from .rows import Attributes, parse_attributes
+from .attributes import Attributes, parse_attributes
 
 Model = Literal["linear", "boosting", "stacked"]
 UnitsName = Literal["losses", "rates"]
@@ -73,6 +73,9 @@ class Settings(Record):
     person : str or None
         The column that says who a row is of, where people have several rows: these stay together in the split, unless
         it is by time, and are left out together for held-out figures. It is no feature.
+    exposure, offset : str or None
+        Columns of a regression: how long or how much a row was at risk (the target is then a count or a total, modelled
+        per unit), and what is added to scores as it is: a feature whose coefficient is 1.
     stability : int or None
         Bootstrap refits for the card; None decides by the size of the data.
     """
@@ -111,6 +114,8 @@ class Settings(Record):
     cutoff: float | None = None
     approval_rate: float | None = None
     costs: tuple[float, float] | None = None
+    exposure: str | None = None
+    offset: str | None = None
 
     def __post_init__(self) -> None:
         self._check_kinds()
@@ -133,8 +138,8 @@ class Settings(Record):
     def _check_kinds(self) -> None:
         for name in ("cross", "use_sensitive"):
             check_flag(getattr(self, name), name)
-        columns = {"target": self.target, "weight": self.weight, "person": self.person}
-        for name, given in columns.items():
+        for name in ("target", "weight", "person", "exposure", "offset"):
+            given = getattr(self, name)
             if given is None and name != "target":
                 continue
             if not check_text(given, name, "the name of a column"):
@@ -197,14 +202,22 @@ class Settings(Record):
                 raise InputError(f"{spelled(name)} needs the group of every row, found {words[1]}; leave it out.")
         if self.target in self.compared:
             raise InputError(f"{self.target!r} is the target and a group column, expected two different columns.")
-        for each in (*self.drop, self.weight, self.person):
+        used = (*self.aside, *(() if self.offset is None else (self.offset,)))
+        for each in (*self.drop, *used, self.person):
             if each in (self.target, *self.compared):
-                raise InputError(
-                    f"{each!r} is dropped, a weight or the person, but it is also the target or a group column."
-                )
-        for each in (self.weight, *parse_split(self.split, self.person).columns):
+                what = "dropped, a weight, an exposure, an offset or the person"
+                raise InputError(f"{each!r} is {what}, but it is also the target or a group column.")
+        for each in (*used, *parse_split(self.split, self.person).columns):
             if each in self.drop:
                 raise InputError(f"{each!r} is dropped, but it is also the weight or what rows are split by; keep it.")
+            if used.count(each) > 1:
+                raise InputError(f"{each!r} is used twice, expected one use: as a weight, an exposure or an offset.")
+        for name in ("exposure", "offset"):
+            if getattr(self, name) is not None and not (
+                self.regression and (name, self.model) != ("offset", "boosting")
+            ):
+                known = f"the loss {self.loss!r} and the model {self.model!r}"
+                raise InputError(f"{spelled(name)} is for linear models of values, found {known}; leave it out.")
 
     @classmethod
     def of(
@@ -233,6 +246,11 @@ class Settings(Record):
     @property
     def compared(self) -> tuple[str, ...]:
         return (*self.groups, *self.group_probabilities)
+
+    @property
+    def aside(self) -> tuple[str, ...]:
+        """Return columns that are read and are no features: those of weights and exposures."""
+        return tuple(name for name in (self.weight, self.exposure) if name is not None)
 
     @property
     def opening(self) -> dict[str, Any]:
@@ -278,16 +296,3 @@ def as_dates(given: Any) -> tuple[tuple[str, str], ...]:
         return tuple((str(name), form) for name, form in given.items())
     parts = [each.rpartition("=") for each in check_names(given, "dates", "COLUMN=FORMAT, or a mapping of such")]
     return tuple((name, form) for name, _, form in parts)
-
-
-def as_costs(given: Any) -> tuple[float, float] | None:
-    if given is None or isinstance(given, Mapping):
-        return None if given is None else check_costs(given)
-    try:
-        one, other = (float(part) for part in (given.split(",") if isinstance(given, str) else given))
-    except (TypeError, ValueError):
-        raise InputError(
-            f"{spelled('costs')} is {given!r}, expected two numbers: of a false positive and of a false negative, such "
-            "as 5,1."
-        ) from None
-    return check_costs({"false_positive": one, "false_negative": other})
