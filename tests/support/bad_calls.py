@@ -189,7 +189,8 @@ def of_settings() -> Iterator[Call]:
         for made in (registry[name] for name in registry):
             if parameters(made):
                 name = f"{made.__module__.removeprefix('fairfront.')}.{made.__name__}"
-                yield Call(name, made, kinds={"at_least": SHARE, "by": NAME})
+                width = {"width": POSITIVE | "None"} if made.name == "quantile" else {}
+                yield Call(name, made, kinds={"at_least": SHARE, "by": NAME, "q": SHARE, **width})
     patience = {"timeout": POSITIVE, "tries": COUNT, "pause": NOT_NEGATIVE, "redirects": WHOLE}
     yield Call("datasets.Patience", ff.datasets.Patience, {}, patience)
     training = {"epochs": WHOLE, "batch_size": COUNT | "None", "lr": POSITIVE, "memory": SHARE | "zero"}
