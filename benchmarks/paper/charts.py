@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..report import thousands
 from .choices import FERM, GRID, NEAREST, NORMAL
 from .figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, canvas, legend, save
 
@@ -85,7 +86,7 @@ def draw_rates(groups: list[str], lines: dict[str, dict[str, np.ndarray]], path:
             )
         ax.set_xticks(np.arange(len(groups)), [SHORT.get(group, group) for group in groups])
         ax.set_ylabel(f"true positive rate, {rows}ing rows" if rows == "train" else "true positive rate, test rows")
-        ax.set_ylim(0.0, 1.0)
+        ax.set_ylim(0.0, 1.1 * max(float(found["test"].max()) for found in lines.values()))
     legend(figure, axes[0, 0], 2)
     figure.tight_layout()
     save(figure, path)
@@ -119,8 +120,9 @@ def draw_frontiers(rows: dict[str, Any], methods: tuple[str, ...], path: Path) -
                 corners, colour = stairs(points[name]), COLOURS[name]
                 ax.plot(corners[:, 0], corners[:, 1], ls=style, lw=1.0, color=colour)
                 few = points[name][:: max(1, len(points[name]) // 25)]
-                ax.plot(few[:, 0], few[:, 1], mark, ms=3.2, color=colour, label=f"{count}")
+                ax.plot(few[:, 0], few[:, 1], mark, ms=3.2, color=colour, label=thousands(count))
             _window(ax, points, plane)
+            ax.locator_params(axis="x", nbins=5)
             ax.set_xlabel(across)
             ax.set_ylabel(up)
             ax.legend(fontsize=6.5, title="points", title_fontsize=6.5, handletextpad=0.1, loc="upper right")
@@ -159,7 +161,14 @@ def draw_extraction(results: dict[str, Any], shown: dict[str, tuple[str, str]], 
         front, one = np.array(found["front"]), found["steps"][step]
         points, ends = (_in_plane(one[name], "loss") for name in ("points", "ends"))
         exact = f"exact front (Newton, {len(front)} points)"
-        ax.plot(points[:, 0], points[:, 1], ".", ms=5, color=SKY, label=f"passed and non-dominated: {one['kept']}")
+        ax.plot(
+            points[:, 0],
+            points[:, 1],
+            ".",
+            ms=5,
+            color=SKY,
+            label=f"passed and non-dominated: {thousands(one['kept'])}",
+        )
         ax.plot(front[:, 1], front[:, 0], color=BLACK, lw=1.0, label=exact)
         ax.plot(ends[:, 0], ends[:, 1], "X", ms=7, color=VERMILLION, mec="white", label="where the ten runs end")
         ax.set_xlim(front[:, 1].min() - 0.05 * np.ptp(front[:, 1]), front[:, 1].max() + 0.5 * np.ptp(front[:, 1]))

@@ -107,7 +107,7 @@ Models were chosen on validation rows as in [Figure 7](bars.md), by the worst DE
 rows of label +1. *One run, not chosen* is Algorithm 1 with step 1 / L from a start of length 1, 5 000 steps, with nothing picked.
 FERM is for two groups, and the grid of GridSearch grows exponentially with the groups; ExponentiatedGradient takes five
 groups and decides at random between models. Test rates are pooled over splits; their 95 % intervals allow for splits
-sharing rows. Whiskers in the figure are these intervals."""
+sharing rows. Whiskers in the figure are these intervals; AIE is Amer-Indian-Eskimo, API Asian-Pac-Islander."""
 
 DIFFERENCES = """## Where this differs from the paper
 

@@ -272,7 +272,9 @@ class DenseDesign:
 
     def weighted(self, start: int, stop: int, v: Array, float32: bool = False) -> Array:
         """Return X^T diag(v) X on the rows, (d, d), right in its upper triangle, maybe in single precision."""
-        rows = self.taken(start, stop)
+        rows, bent = self.taken(start, stop), np.flatnonzero(v)
+        if 2 * len(bent) < len(v):  # most rows are straight: beyond the kink of a hinge nothing bends
+            rows, v = rows[bent], v[bent]
         low, high = v.min(initial=0.0), v.max(initial=0.0)
         if low < 0 < high:  # where v has one sign, rank-k updates are quicker
             return np.asarray((rows * v[:, None]).T @ rows)
