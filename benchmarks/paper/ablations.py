@@ -15,6 +15,8 @@ from ..report import Table
 from .data import Spec, parts
 from .experiment import Experiment, Task
 from .figures import BLUE, GREY, VERMILLION, canvas, picture, save
+from .fronts import STEPS
+from .ladder import smoothness
 from .methods import problem
 from .named_tasks import hole
 from .starts import PREFERENCES, drawn, ended, facts, never
@@ -35,7 +37,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "inner problem exact": {"inner": "exact"},
 }
 """What each variant changes; None switches a case off."""
-READINGS = ("raw", "normalised")
+READINGS = tuple(STEPS)
 
 
 def varied(variant: str, **settings: Any) -> ff.PaperPBPDO:
@@ -55,11 +57,14 @@ def on_example(variant: str, gradients: str, starts: int, steps: int, eta: float
 
 
 def on_data(
-    spec: dict[str, str], variant: str, gradients: str, runs: int, steps: int, eta: float, spread: float
+    spec: dict[str, str], variant: str, gradients: str, runs: int, steps: int, share: float, spread: float
 ) -> dict[str, Any]:
-    """Return what the trajectories of ten preferences pass, and where they end, on loss against z^2 / 2."""
-    given = problem(parts(Spec(**spec), 0), "logistic")
-    linear = ff.linear_problem(**given)
+    """Return what the trajectories of ten preferences pass, and where they end, on loss against z^2 / 2.
+
+    ``share`` is the step size in units of 1 / L.
+    """
+    made = parts(Spec(**spec), 0)
+    linear, eta = ff.linear_problem(**problem(made, "logistic")), share / smoothness(made.train.X, "logistic")
     front = ff.tracing.trace_problem(linear, "newton", n_points=200, progress=False)
     order = np.argsort(front.gaps[:, 0])
     gap, loss = front.gaps[order, 0], front.loss[order]
@@ -85,12 +90,12 @@ def tasks(quick: bool) -> dict[str, Task]:
     """Return one task per variant, reading and problem."""
     starts, steps, runs = (2, 60, 3) if quick else (20, 1000, 10)
     found = {}
-    for gradients, eta, eta_data in zip(READINGS, (0.25, 0.25), (0.5, 0.2), strict=True):
+    for gradients, share in STEPS.items():
         for variant in VARIANTS:
             asked = {"variant": variant, "gradients": gradients, "steps": steps}
-            found[f"example, {gradients}, {variant}"] = Task(on_example, {**asked, "starts": starts, "eta": eta})
-            data = {"spec": asdict(Spec("compas", "sex")), "runs": runs, "eta": eta_data, "spread": 0.3}
-            found[f"data, {gradients}, {variant}"] = Task(on_data, {**asked, **data, "steps": 2 * steps})
+            found[f"example, {gradients}, {variant}"] = Task(on_example, {**asked, "starts": starts, "eta": 0.25})
+            data = {"spec": asdict(Spec("compas", "sex")), "runs": runs, "share": share, "spread": 0.3}
+            found[f"data, {gradients}, {variant}"] = Task(on_data, {**asked, **data, "steps": 5 * steps})
     return found
 
 
@@ -152,8 +157,8 @@ value. Here one part changes at a time; "as printed" has epsilon_1 = epsilon_2 =
 from uniform weights. Cells are raw / normalised gradients.
 
 Example 1: 20 starts and five preferences, at most 1 000 steps of 0.25; "at" means within 0.01 in the objective plane. COMPAS (sex):
-logistic, loss against z^2/2, ten preferences from random starts, 2 000 steps of 0.5 (raw) and 0.2 (normalised). There the
-question is what trajectories *pass*, which is how the paper extracts a front: non-dominated points with less than 1 % of the
+logistic, loss against z^2/2, ten preferences from random starts, 5 000 steps of 2 / L (raw) and 0.1 / L (normalised), as in [Figures 9 and 10](frontiers.md).
+There the question is what trajectories *pass*, which is how the paper extracts a front: non-dominated points with less than 1 % of the
 loss range above the least loss at their gap (a curve of 200 points of Newton's), and the widest stretch of gaps without
 one. Ends count where they are on the front (1 %) and on their line (5 %)."""
 

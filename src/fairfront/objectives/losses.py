@@ -197,7 +197,7 @@ class Hinge(MarginLoss):
     stock: ClassVar[Stock | None] = partial(linear_svc, "hinge")
 
     def margin(self, u: Array) -> tuple[Array, Array]:
-        return np.maximum(0.0, 1.0 - u), np.where(u < 1.0, -1.0, 0.0)
+        return np.maximum(0.0, 1.0 - u), -(u < 1.0).astype(np.float64)
 
     def margin_curvature(self, u: Array) -> Array:
         return np.zeros_like(u)
