@@ -23,7 +23,7 @@ from fairfront.exceptions import InputError
 from fairfront.frontier.frontier_figures import BOTH
 from fairfront.measures.intervals import bonferroni
 from fairfront.measures.promises import expected, together
-from fairfront.solvers import Weighting
+from fairfront.solvers import Status, Weighting
 
 from .. import report
 from ..cases import Rows
@@ -85,7 +85,9 @@ def judged(front: ff.Frontier, on: str, truth: tuple[np.ndarray, np.ndarray]) ->
     variance = (known * (1.0 - known) / size)[:, one] + (known * (1.0 - known) / size)[:, other]
     upper, every = record.figure(GAP, 0.95), together(record, GAP, 0.95)
     solved = front.solved
+    near = np.array([i for i in solved if front.status[i] is not Status.PAST])
     found: dict[str, Any] = {
+        "to_zero": [float(np.mean(away[near] ** 2)), float(np.mean(variance[near]))],
         "rms": float(np.mean(away[solved] ** 2)),
         "se": float(np.mean(variance[solved])),
         "away": float(np.mean(away[solved])),

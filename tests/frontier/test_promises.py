@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import fairfront as ff
+from fairfront.frontier.selection import promised
 from fairfront.measures import Evaluation
 from fairfront.measures.counts import sums_of
 from fairfront.measures.decisions import evaluate_scores
@@ -16,6 +17,7 @@ from fairfront.measures.intervals import normal_quantile
 from fairfront.measures.moments import critical_values, spreads_of
 from fairfront.measures.promises import Normals, critical, expected, folded, shown_by_test, together
 from fairfront.measures.published import published
+from fairfront.measures.sequence import claims, reach
 from fairfront.objectives import Attribute, Task
 
 TASK = Task("binary", ("no", "yes"), 1)
@@ -150,30 +152,64 @@ def test_the_fixed_sequence_keeps_its_promise_and_pointwise_choice_need_not() ->
             continue
         made += 1
         broken += bool(np.ptp(rates[place]) > u)
-        upper = record.figure("tpr_gap", 0.95)
-        start = int(np.argmin(upper))
-        between = upper[min(start, place) : max(start, place) + 1]
-        assert (between <= u).all()
+        own, bound = record.figure("tpr_gap", 0.95), promised(front, record, "tpr_gap", 0.95)
+        assert own[place] <= bound[place] + 1e-12 <= u + 2e-12
     assert made > runs / 4
     assert broken <= runs * 0.05 + 2 * np.sqrt(runs * 0.05 * 0.95)
 
 
 def test_a_point_beyond_one_that_fails_is_not_taken() -> None:
-    scores, y, group, rates = drawn(1, gap=0.3, n=4000)
+    values = np.array([[0.3, -0.2], [0.2, -0.1], [0.04, 0.0], [0.06, 0.02], [0.0, 0.04], [-0.1, 0.12], [-0.2, 0.03]])
+    # the first claim holds better at the far end and is walked from there, the second from the near one
+    assert reach(values).tolist() == [0.3, 0.2, 0.06, 0.06, 0.04, 0.12, 0.12]
+    assert (reach(values) <= 0.05).tolist() == [False, False, False, False, True, False, False]
+    some = np.where(np.arange(14).reshape(7, 2) == 3, np.nan, values)
+    some[2] = np.nan  # a point without any claim is never passed, nor one behind it
+    assert reach(some).tolist()[2] == np.inf
+    assert reach(np.full((3, 2), np.nan)).tolist() == [np.inf] * 3
+
+
+def test_claims_are_those_of_ordered_pairs_and_their_worst_is_the_end() -> None:
+    scores, y, group, _ = drawn(1, c=3, n=900)
     record = record_of(scores, y, group)
-    front = path_of(record, rates)
-    upper = record.figure("tpr_gap", 0.95)
-    start = int(np.argmin(upper))
-    better = np.full(12, 0.4)
-    better[-1] = 0.1  # far from the start, behind points that fail
-    record = replace(record, columns={**record.columns, "error": better})
-    front = replace(front, evaluations={"validation": record})
-    cap = float(upper[-1])
-    if (upper[start:] <= cap).all():
-        cap = float(np.nextafter(upper[-1], 0.0))
-    taken = front.place(front.choose(at_most={"tpr_gap": float(np.sort(upper)[2])}))
-    assert abs(taken - start) <= 2
-    assert taken != 11
+    for name in ("tpr_gap", "fpr_gap", "selection_gap", "error_gap", "error"):
+        found = claims(record, name, 0.95)
+        assert found.shape == (12, 1 if name == "error" else 6)
+        np.testing.assert_allclose(found.max(axis=1), record.figure(name, 0.95), rtol=1e-12)
+    ratio = claims(record, "selection_ratio", 0.95)
+    np.testing.assert_allclose(ratio.min(axis=1), record.figure("selection_ratio", 0.95), rtol=1e-12)
+    told = published(record, TASK)
+    np.testing.assert_allclose(claims(told, "tpr_gap", 0.9).max(axis=1), told.figure("tpr_gap", 0.9), rtol=1e-12)
+
+
+N, U = 30, 3.0  # points of a path, and a bound in units of which the standard error of a gap is 0.71
+PATHS = {
+    "flat": np.full(N, U),
+    "valley": np.where(np.abs(np.arange(N) - 15) < 5, 0.98 * U, U),
+    "tent": U + np.abs(np.arange(N) - 15) / 10,
+    "slow": np.linspace(1.02, 0.98, N) * U,
+    "through zero": np.linspace(2.0, -2.0, N) * U,
+    "to and fro": np.where(np.arange(N) % 2, U, -U),
+}
+
+
+@pytest.mark.parametrize("shared", [0.0, 0.9, 0.99])
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("groups", [2, 3])
+def test_whatever_errors_share_at_most_five_in_a_hundred_promises_are_broken(path, shared, groups) -> None:
+    runs, rng = 1000, np.random.default_rng([20, groups])
+    error = rng.standard_normal((runs, N, groups))
+    for j in range(1, N):  # neighbours are correlated by what they share
+        error[:, j] = shared * error[:, j - 1] + np.sqrt(1.0 - shared**2) * error[:, j]
+    above = PATHS[path] * (1.0 + 1e-9)  # what is at the bound is above it
+    rates = np.stack([above, 0.0 * above, 0.5 * above], axis=1)[:, :groups]
+    gaps = np.concatenate([rates[:, [i]] - np.delete(rates, i, axis=1) for i in range(groups)], axis=1)
+    seen = rates + 0.5 * error
+    seen = np.concatenate([seen[..., [i]] - np.delete(seen, i, axis=2) for i in range(groups)], axis=2)
+    passed = np.stack([reach(each + 1.96 * np.sqrt(0.5)) <= U for each in seen])
+    untrue = gaps.max(axis=1) > U
+    broken = passed[:, untrue].any(axis=1).sum()
+    assert broken <= runs * 0.05 + 2 * np.sqrt(runs * 0.05 * 0.95)
 
 
 def test_a_choice_says_what_was_asked_observed_expected_and_promised(tmp_path) -> None:

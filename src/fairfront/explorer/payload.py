@@ -12,7 +12,7 @@ from ..exceptions import InputError
 from ..frontier import Facts, Frontier
 from ..frontier.judgement import is_test, operating_words
 from ..frontier.models import Models, Places
-from ..frontier.selection import plain_place, walk
+from ..frontier.selection import plain_place, promised, walk
 from ..measures import ClassRates, Evaluation, GroupRates, PerGroup
 from ..measures.claims import decides_alike, no_better, rival_words
 from ..measures.figures import RATIO_OF, Column, larger_is_better
@@ -55,7 +55,7 @@ def page_payload(
     return {
         "facts": facts_of(front),
         "points": _points(front),
-        "parts": [_part(shown[name], front.facts, small) for name in sorted(shown, key=lambda name: name != on)],
+        "parts": [_part(front, shown[name], front.facts, small) for name in sorted(shown, key=lambda name: name != on)],
         "baselines": [_baseline(front, name, other, on, small) for name, other in baselines.items()],
         "moved": most_moved(front, described),
         "details": details and {k: v for k, v in vars(details).items() if k not in ("plain", "version")},
@@ -111,12 +111,12 @@ def _baseline(front: Frontier, name: str, other: Frontier, on: str | None, small
     if on is None:
         raise InputError("baselines are compared on rates, expected an evaluation; call front.evaluate(...) first.")
     front.overlay(other, next(iter(front.evaluations[on].columns)), on=on)
-    part, names = _part(other.evaluations[on], front.facts, small), other.models.names
+    part, names = _part(other, other.evaluations[on], front.facts, small), other.models.names
     points = [str(label) for label in (names if names is not None else other.ids)]
     return {"name": name, "points": points, "columns": part["columns"], "attributes": part["attributes"]}
 
 
-def _part(record: Evaluation, facts: Facts, small: int) -> dict[str, Any]:
+def _part(front: Frontier, record: Evaluation, facts: Facts, small: int) -> dict[str, Any]:
     """Published counts and what follows from them, unless small is 0."""
     task = facts.task
     record = published(record, task) if small else record
@@ -130,7 +130,7 @@ def _part(record: Evaluation, facts: Facts, small: int) -> dict[str, Any]:
         "rival": rival_words(record),
         "columns": {name: packed(values) for name, values in (record.columns | _mistakes(record)).items()},
         "upper": {name: packed(together(record, name, CONFIDENCE)) for name in sure},
-        "single": {name: packed(record.figure(name, CONFIDENCE)) for name in sure},
+        "promised": {name: packed(promised(front, record, name, CONFIDENCE)) for name in sure if front.facts.trained},
         "expected": {name: packed(expected(record, name)) for name in sure},
         "could_be": {
             name: [packed(end, "f4") for end in (span.low, span.high)]

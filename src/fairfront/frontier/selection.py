@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
+from ..measures import Evaluation
 from ..measures.claims import trivial
 from ..measures.figures import Column, larger_is_better
 from ..measures.promises import expected, has_ends, together
+from ..measures.sequence import claims, reach
 from ..objectives import Array
 from ..solvers import Status
 from ..validation import (
@@ -43,9 +45,9 @@ class Rule:
 
     ``at_most``, ``at_least`` and ``within`` say which points are allowed, together if several are given, and ``least``
     or ``most`` which of them is best: by default the smallest error in the evaluation ``on``. Bounds hold with
-    ``confidence`` for whichever point is taken: ends of single points are taken in the order of the frontier, from the
-    one that holds best to both sides up to the first that does not (a fixed sequence). What is least or most is the
-    end that holds for all points at once. Without a confidence both are of expected gaps. Tolerances are differences
+    ``confidence`` for whichever point is taken: ends of single points are taken in the order of the frontier, from its
+    two ends, which are fixed, up to the first that fails (`measures.sequence`). What is least or most is the end that
+    holds for all points at once. Without a confidence both are of expected gaps. Tolerances are differences
     of observed figures. But for ``id`` and ``preference``, points that are marked as trivial are passed over.
     """
 
@@ -139,31 +141,10 @@ class Rule:
 
     def allowed(self, front: FrontierFigures) -> NDArray[np.bool_]:
         """Tell which points meet all bounds, (N,), as far as the evaluation's rows can tell."""
-        met, over, sure = np.ones(len(front), dtype=bool), np.full(len(front), -np.inf), False
+        met = np.ones(len(front), dtype=bool)
         for name, bound, sign in self.bounds():
-            excess = self.values(front, name, sign) - sign * bound
-            if self._in_sequence(front, name):
-                over, sure = np.maximum(over, excess / max(abs(bound), 1e-9)), True
-            else:
-                met &= excess <= 0.0
-        return met & self._sequence(front, over) if sure else met
-
-    def _in_sequence(self, front: FrontierFigures, name: str) -> bool:
-        """Tell whether a bound is on a figure with confidence ends, of points that lie along a path."""
-        if self.confidence is None or not front.facts.trained or name in training_columns(front):
-            return False
-        return has_ends(front.judged(self.on), name)
-
-    def _sequence(self, front: FrontierFigures, over: Array) -> NDArray[np.bool_]:
-        """Tell which points are passed from the one that is least ``over`` its bounds, until the first that is over."""
-        path = walk(front)
-        path = path[np.isin(path, usable(front, self.on))]
-        holds = np.asarray(over[path] <= 0.0)
-        start, passed = int(np.argmin(over[path])), np.zeros(len(front), dtype=bool)
-        stop = start + int(np.argmin([*holds[start:], False]))
-        first = start + 1 - int(np.argmin([*holds[: start + 1][::-1], False])) if holds[start] else stop
-        passed[path[first:stop]] = True
-        return passed
+            met &= self.values(front, name, sign) - sign * bound <= 0.0
+        return met
 
     def bounds(self) -> list[tuple[str, float, float]]:
         """With 1 for a largest value that is allowed and -1 for a smallest."""
@@ -171,7 +152,10 @@ class Rule:
         return [*((name, bound, 1.0) for name, bound in largest), *((name, bound, -1.0) for name, bound in smallest)]
 
     def values(self, front: FrontierFigures, name: str, sign: float) -> Array:
-        """Return what a bound is put on: ends of single points, or of all of them where they lie on no path."""
+        """Return what a bound is put on: the smallest that each point is passed at, its own end where it is on no walk.
+
+        Ends of candidates, which lie on no path, hold for all of them at once.
+        """
         if name in training_columns(front) or not front.evaluations:
             return _finite(sign * front.column(name), name)
         record = front.judged(self.on)
@@ -182,7 +166,7 @@ class Rule:
         elif self.confidence is None:
             values = expected(record, name)
         elif front.facts.trained:
-            values = record.figure(name, self.confidence)
+            values = promised(front, record, name, self.confidence)
         else:
             values = together(record, name, self.confidence)
         return _finite(sign * values, name)
@@ -205,19 +189,41 @@ class Rule:
 
 
 def walk(front: FrontierFigures) -> Places:
-    """Return the finished points from the largest gap to the smallest and on past zero; the others are left out."""
+    """Return the finished points from the largest gap to the smallest and on past zero; the others are left out.
+
+    Points of learners and of rules stand in the order of their multipliers, whatever was measured of them.
+    """
     places = front.solved
+    if all(front.status[i] in (Status.WEIGHTED, Status.POSTERIOR) for i in places):
+        return np.asarray(places)
     past = np.array([front.status[i] is Status.PAST for i in places])
     gap = front.gaps[places].max(axis=1)
     return np.asarray(places[np.lexsort((front.loss[places], np.where(past, gap, -gap)))])
 
 
+def promised(front: FrontierFigures, record: Evaluation, name: str, confidence: float) -> Array:
+    """Return the smallest bound (largest, of a ratio) on a column that each point of a trace is passed at, (N,).
+
+    Of figures without ends, and of points that no rule takes, it is their own.
+    """
+    values = record.figure(name, confidence)
+    if not has_ends(record, name):
+        return values
+    path, sign, values = walk(front), -1.0 if larger_is_better(name) else 1.0, values.copy()
+    path = path[np.isin(path, telling(front, record))]
+    values[path] = sign * reach(sign * claims(record, name, confidence)[path])
+    return values
+
+
 def usable(front: FrontierFigures, on: str | None) -> Places:
     """Return the rows that rules choose among: solved points that are not trivial, or all solved where all are."""
+    return telling(front, front.judged(on)) if front.evaluations else front.solved
+
+
+def telling(front: FrontierFigures, record: Evaluation) -> Places:
+    """Return the rows that are `usable` by an evaluation."""
     solved = front.solved
-    if not front.evaluations:
-        return solved
-    found = solved[~trivial(front.judged(on), front.facts.task)[solved]]
+    found = solved[~trivial(record, front.facts.task)[solved]]
     return found if len(found) else solved
 
 

@@ -168,7 +168,7 @@ function drawMoving() {
 function drawLegend(sides, dominated) {
   const entries = [["plain", PLAIN], ["chosen", "chosen"], leastNow().place === null ? null : ["least", "smallest gap within the tolerance"], ["point efficient", "efficient on these axes"],
     dominated > 0 ? ["point dominated", "dominated on these axes"] : null, N > solved.length ? ["point visited", "visited, not solved to tolerance"] : null,
-    state.sure && typed(state.cap, axisShare(state.gap)) !== null && partNow() && partNow().single.has(state.gap) ? ["point promised", "promised: keeps to the largest gap allowed (95 %)"] : null,
+    state.sure && typed(state.cap, axisShare(state.gap)) !== null && partNow() && partNow().promised.has(state.gap) ? ["point promised", "promised: keeps to the largest gap allowed (95 %)"] : null,
     sides.length ? ["baseline", sides.map((s) => s.b.name).join(", ").slice(0, 60)] : null, details && state.likes ? ["point alike", "not statistically different from the chosen one"] : null];
   put("legend", entries.filter(Boolean).map(([role, words]) => el("li", null, legendMark(role), words)));
 }

@@ -51,7 +51,7 @@ function partOf(given, count) {
     ...given,
     columns: unpackAll(given.columns),
     upper: unpackAll(given.upper || {}),
-    single: unpackAll(given.single || {}),
+    promised: unpackAll(given.promised || {}),
     expected: unpackAll(given.expected || {}),
     couldBe: new Map(Object.entries(given.could_be || {}).map(([name, ends]) => [name, ends.map(unpack)])),
     marked: new Set([...(given.alike || []), ...(given.no_better || [])]),

@@ -140,7 +140,7 @@ function applyCap(choose) {
   if (found.place !== null) {
     choose(found.place, `${nameOf(found.place)} has the smallest ${columnWords(bestName(part)).toLowerCase()} of ${whole(found.allowed)} points with a ${asked}.`);
   } else if (found.nearest !== undefined) {
-    const ends = state.sure && raw.facts.trained && part ? part.single.get(state.gap) : null;
+    const ends = state.sure && part ? part.promised.get(state.gap) : null;
     const value = (ends || claimed(part, state.gap, state.sure))[found.nearest];
     say(`No point has a ${asked}; the nearest is ${nameOf(found.nearest)} with ${gapWritten(value, state.gap)}. The choice is unchanged.`);
   } else say("No point has this figure on these rows.");

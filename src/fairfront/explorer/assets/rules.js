@@ -57,21 +57,15 @@ function claimed(part, name, sure) {
   return (part && (sure ? part.upper : part.expected).get(name)) || plainColumn(part, name);
 }
 
-// The points whose own bounds keep to a cap, in the order of the frontier, from the one that keeps to it best to both
-// sides up to the first that does not; null where points lie on no path or the figure has no bounds.
+// The points that are passed at a cap, by the smallest cap of each along the path (measures.sequence); null where
+// points lie on no path or the figure has no bounds.
 function promisedPlaces(part, gap, cap, sure) {
-  const ends = sure && raw.facts.trained && part ? part.single.get(gap) : null;
+  const ends = sure && part ? part.promised.get(gap) : null;
   if (!ends) return null;
   const allowed = new Set(usable(part));
   const path = raw.points.walk.filter((place) => allowed.has(place));
-  const over = path.map((place) => finiteOr(ends[place], Infinity));
-  const start = over.indexOf(Math.min(...over));
-  let [first, stop] = [start, start];
-  if (start >= 0 && over[start] <= cap) {
-    while (first > 0 && over[first - 1] <= cap) first -= 1;
-    while (stop < over.length && over[stop] <= cap) stop += 1;
-  }
-  return { places: path.slice(first, stop), nearest: path[start] };
+  const least = (one, two) => (finiteOr(ends[two], Infinity) < finiteOr(ends[one], Infinity) ? two : one);
+  return { places: path.filter((place) => finiteOr(ends[place], Infinity) <= cap), nearest: path.length ? path.reduce(least) : undefined };
 }
 
 function bestName(part) {

@@ -1,0 +1,78 @@
+"""Fixed sequences: the bounds that points of a path hold with a confidence, whatever their errors have in common.
+
+A bound on the worst gap is one claim for every ordered pair of groups, "a is above b by at most u"; on a ratio of
+rates "a over b is at least r"; on the error one. Along a path from plain training to the smallest gap and past it some
+claims hold ever better and others ever worse. So sequences start at the two ends of the path, which no figure chooses:
+each claim is walked from the end where it holds better up to the first point where it fails, and a point is passed
+where all its claims are.
+
+Of the claims that are walked from one end, the first point with an untrue one has to be passed before anything untrue
+is said, and that one's own end fails with half of the error that is allowed: at 95 % a one-sided end at z = 1.96 with
+2.5 %, for either end of the path. So nothing is corrected for points, pairs or bounds, and nothing is assumed of how
+errors are correlated or of a path that is monotone: where it is not, points are lost and the promise holds (Maurer,
+Hothorn and Lehmacher 1995; Berger 1982). A claim that is as true at one end as at the other may start at either: that
+is why both ends have their 2.5 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..objectives import Array
+from .evaluation import Evaluation
+from .figures import RATIO_OF, Column
+from .intervals import gap_interval, katz_span, normal_quantile
+from .rates import GroupRates
+
+
+def claims(record: Evaluation, name: str, confidence: float) -> Array:
+    """Return the ends of a column's claims, (N, claims), each on its own; NaN where a group has no rate.
+
+    The worst of them is `Evaluation.figure` at this confidence.
+    """
+    found = [each for part in record.parts(name) for each in _claims(record, part, confidence)]
+    return np.concatenate([each.reshape(record.n_models, -1) for each in found], axis=1)
+
+
+def _claims(record: Evaluation, part: str, confidence: float) -> Iterator[Array]:
+    column = Column.of(part)
+    attribute = column.attribute or next(iter(record.groups))
+    rates = record.groups.get(attribute)
+    one, other = np.triu_indices(0 if rates is None else len(rates.levels), 1)
+    if column.gap and (pairs := record.scored.get(attribute, {}).get(column.figure)) is not None:
+        half = normal_quantile(confidence) * pairs.error
+        yield from (pairs.gap + half, half - pairs.gap)
+    elif isinstance(rates, GroupRates) and (of := RATIO_OF.get(column.figure)):
+        low, high = katz_span(record.span(attribute, of), one, other, confidence)
+        with np.errstate(divide="ignore"):
+            yield from (low, 1.0 / high)
+    elif isinstance(rates, GroupRates) and column.gap and _known(record, attribute, column.figure):
+        low, high = gap_interval(record.span(attribute, column.figure), one, other, confidence)
+        yield from (high, -low)
+    elif column.gap and column.figure in record.errors.get(attribute, {}):
+        span, error = record.span(attribute, column.figure), record.errors[attribute][column.figure]
+        half = normal_quantile(confidence) * np.sqrt(error[:, one] ** 2 + error[:, other] ** 2)
+        yield span.high[:, one] - span.low[:, other] + half
+        yield span.high[:, other] - span.low[:, one] + half
+    else:
+        yield record.figure(part, confidence)
+
+
+def _known(record: Evaluation, attribute: str, rate: str) -> bool:
+    rates = record.groups[attribute]
+    return isinstance(rates, GroupRates) and rate in (*rates.names, *record.ranges.get(attribute, {}))
+
+
+def reach(values: Array) -> Array:
+    """Return the smallest bound at which each point of a path is passed, (N,), from values (N, claims) in its order.
+
+    Each claim's largest value on the way from the end of the path where it is smaller; NaN is no claim of that point,
+    and where a point has none it is passed at no bound.
+    """
+    known = np.where(np.isnan(values), -np.inf, values)
+    known[np.isnan(values).all(axis=1)] = np.inf
+    onward = np.maximum.accumulate(known, axis=0)
+    back = np.maximum.accumulate(known[::-1], axis=0)[::-1]
+    return np.asarray(np.where(known[-1] < known[0], back, onward).max(axis=1))
