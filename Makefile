@@ -4,6 +4,7 @@
 # make test-lowest  passes all tests on the oldest versions that pyproject.toml allows, in .venv-lowest
 # make test-bare    passes the tests that need no extra, in .venv-bare
 # make test-wheel   builds sdist and wheel, installs them in .venv-wheel, and passes the quick tests there
+# make test-notebook  drives the widget in JupyterLab, in .venv-notebook
 # make coverage     says which branches no test takes
 # make fuzz         draws new examples for the property tests, and tries faults on purpose (HOSTILE=--full: for hours)
 # make docs         builds the site into docs/_build/html, offline, warnings as errors
@@ -25,7 +26,7 @@ BARE := env -u OMP_NUM_THREADS -u OPENBLAS_NUM_THREADS -u MKL_NUM_THREADS -u FAI
 COMPUTES := core/test_threads.py problems/test_linear_problem.py frontier/test_tracing.py \
   $(foreach each,newton newton_edges pdo pb_pdo minimize checkpoints_kills,solvers/test_$(each).py)
 
-.PHONY: demo test lint types unit bare test-quick test-lowest test-bare test-wheel coverage fuzz properties hostile docs bench paper paper-appendix clean
+.PHONY: demo test lint types unit bare test-quick test-lowest test-bare test-wheel test-notebook coverage fuzz properties hostile docs bench paper paper-appendix clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/fairfront demo --overwrite
@@ -57,6 +58,9 @@ test-bare: .venv-bare/test.stamp
 
 test-wheel: .venv-wheel/test.stamp
 	$(ONE_THREAD) .venv-wheel/bin/pytest -n $(WORKERS) -q -m 'not slow'
+
+test-notebook: .venv-notebook/test.stamp $(VENV)/browser.stamp
+	$(ONE_THREAD) .venv-notebook/bin/pytest -q tests/explorer/test_widget.py tests/explorer/test_notebook_server.py
 
 coverage: $(VENV)/test.stamp
 	$(ONE_THREAD) $(BIN)/pytest -n $(WORKERS) -q --cov --cov-report=term --cov-report=html
@@ -123,6 +127,11 @@ $(VENV)/docs.stamp: $(VENV)/python.stamp pyproject.toml constraints.txt
 	.venv-wheel/bin/python $(INSTALL) constraints.txt dist/*.whl
 	touch $@
 
+.venv-notebook/test.stamp: $(VENV)/python.stamp pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-notebook
+	.venv-notebook/bin/python $(INSTALL) constraints.txt --editable '.[notebook,pandas,plot]' jupyterlab hypothesis playwright pytest
+	touch $@
+
 $(VENV)/browser.stamp: $(VENV)/python.stamp
 	@command -v chromium >/dev/null || \
 	  { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || \
@@ -134,4 +143,4 @@ $(VENV)/bench.stamp: $(VENV)/test.stamp
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-lowest .venv-bare .venv-wheel htmlcov demo-output docs/_build docs/_pictures docs/gallery docs/reference/_made docs/reference/api
+	rm -rf $(VENV) .venv-lowest .venv-bare .venv-wheel .venv-notebook htmlcov demo-output docs/_build docs/_pictures docs/gallery docs/reference/_made docs/reference/api

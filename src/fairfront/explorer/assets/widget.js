@@ -89,6 +89,9 @@ function render({ model, el }) {
     said.textContent = model.get("said");
   }
 
+  slider.addEventListener("keydown", (event) => {
+    if (!event.ctrlKey && !event.metaKey) event.stopPropagation(); // JupyterLab takes arrow keys for its cells
+  });
   slider.addEventListener("input", () => {
     model.set("chosen", model.get("points").ids[Number(slider.value)]);
     model.save_changes();
