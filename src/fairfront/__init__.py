@@ -21,6 +21,8 @@ if TYPE_CHECKING:  # what type checkers and editors see of the names below
     from .exceptions import UnboundedError as UnboundedError
     from .frontier import Frontier as Frontier
     from .frontier import Rates as Rates
+    from .improvability import Alternatives as Alternatives
+    from .improvability import alternatives as alternatives
     from .measures import Audit as Audit
     from .measures import audit as audit
     from .objectives import GroupProbabilities as GroupProbabilities
@@ -50,6 +52,7 @@ _ROOMS = {
     "exceptions": "FairfrontError InputError MissingExtraError UnboundedError "
     "FairfrontWarning GroupWarning ProxyWarning",
     "frontier": "Frontier Rates",
+    "improvability": "Alternatives alternatives",
     "measures": "Audit audit",
     "objectives": "GroupProbabilities Groups",
     "pareto": "",

@@ -54,7 +54,7 @@ ACCEPTED: dict[tuple[str, str, str], str] = {
 }
 """Bad values that are taken: call, parameter and value (patterns), and why."""
 RECORDS = {
-    *("Audit", "Frontier", "MinimizeResult", "Run", "TableModel"),
+    *("Alternatives", "Audit", "Frontier", "MinimizeResult", "Run", "TableModel"),
     *("datasets.Dataset", "datasets.Fetched", "datasets.Origin", "pareto.Efficiency"),
     *("torch.FitResult", "torch.StepRecord", "torch.TorchObjectives", "torch.TorchPoints", "torch.SlideRule"),
 }

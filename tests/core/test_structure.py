@@ -34,6 +34,7 @@ ORDER = [
     "explorer",
     "datasets",
     "tables",
+    "improvability",
     "runs",
     "cli",
     "__main__",

@@ -35,10 +35,10 @@ def ranking(
     Scores (N, n) speak for ``positive``; a figure of its own is a change from nothing.
     """
     one = np.ones(len(positive)) if weight is None else weight
-    before, _ = _places(scores[plain], positive, one)
+    before, _ = places_of(scores[plain], positive, one)
     ends, above = np.empty((2, 2, len(scores))), np.empty(scores.shape, dtype=bool)
     for model, each in enumerate(scores):
-        places, above[model] = _places(each, positive, one)
+        places, above[model] = places_of(each, positive, one)
         for k, moved in enumerate((places, places - before)):
             mean, up = _mean_and_variance(moved[positive], one[positive])
             _, down = _mean_and_variance(moved[~positive], one[~positive])
@@ -76,7 +76,7 @@ def _own_distance(scores: Array, positive: Flags, weight: Array | None, confiden
     return Change(value["ks"], *distance_ends(value, np.column_stack(draws), confidence))
 
 
-def _places(scores: Array, positive: Flags, weight: Array) -> tuple[Array, Flags]:
+def places_of(scores: Array, positive: Flags, weight: Array) -> tuple[Array, Flags]:
     """Return, per row, the share of the other label's rows that it is on the right side of, ties counting half, (n,).
 
     And which rows lie above the cut-off where the shares of the two labels above it differ most (below it, where more

@@ -1,0 +1,15 @@
+"""Is there a fairer alternative to the model in use? Searched for on some rows, tested on others, and documented.
+
+The files, from the ground up:
+
+- estimates: figures of one model with the influence of every row
+- requirements: what must be kept, what must improve, and what is claimed when both hold
+- incumbent: the model in use, however it is given
+- families: where alternatives come from
+- search: one split of the rows, and p-values of many splits as one
+- verdicts: figures that may be shared, and who qualifies
+- result, entry, dossier: the call, its answer, and the folder that it writes
+"""
+
+from .entry import alternatives as alternatives
+from .result import Alternatives as Alternatives

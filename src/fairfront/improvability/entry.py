@@ -1,0 +1,274 @@
+"""The entry function: search for a model that does the incumbent's job and treats groups less unequally."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Literal
+
+import numpy as np
+
+from .. import __version__
+from ..exceptions import Progress, progress_bar
+from ..measures.cutoffs import Operating
+from ..objectives import Attribute, Groups
+from ..objectives.groups import counts_in_words
+from ..solvers.base import Journal
+from ..solvers.fingerprints import digest
+from ..solvers.journal import journal_of
+from ..storage.checkpoints import Fingerprint
+from ..validation import check_confidence, check_progress, check_seed
+from ..validation.inputs import check_matrix, check_rows, check_weights
+from .estimates import Sample
+from .families import FAMILIES, Data
+from .incumbent import Incumbent, read_incumbent
+from .inputs import (
+    FEWEST,
+    read_attributes,
+    read_budget,
+    read_candidates,
+    read_costs,
+    read_families,
+    read_flags,
+    read_labels,
+    refuse_no_gap,
+    texts_of,
+)
+from .requirements import Requirements
+from .result import Alternatives, check_split, finding
+from .search import Budget, Outcome, Split, atoms_of, combined, search_split
+from .verdicts import judged, moved, swapped, table_of, verdicts
+
+
+def alternatives(
+    X: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    incumbent: Any = None,
+    favourable: Any = None,
+    keep: Mapping[str, float] | None = None,
+    improve: str | Sequence[str] = "tpr_gap",
+    approval_rate: float | None = None,
+    cutoff: float | None = None,
+    costs: Mapping[str, Any] | None = None,
+    nobody_worse: float | None = None,
+    labelled_only_if: Any = None,
+    families: str | Sequence[str] | None = None,
+    candidates: Mapping[str, Any] | None = None,
+    groups: Groups | None = None,
+    sample_weight: Any = None,
+    n_splits: int = 20,
+    max_fits: int | None = None,
+    max_seconds: float | None = None,
+    confidence: float = 0.95,
+    random_state: int | None = 0,
+    checkpoint: Any = None,
+    resume: bool = False,
+    progress: bool | Literal["auto"] = "auto",
+) -> Alternatives:
+    """Search for a model that does the incumbent's job and treats groups less unequally, and test what is found.
+
+    Rows are halved again and again. Families propose models from the one half; the most promising one there is tested
+    on the other half, which nobody has looked at. The p-value is twice the median over the splits.
+
+    Parameters
+    ----------
+    X : array, data frame or sparse matrix of shape (n, d)
+        Features that alternatives may use; leave sensitive columns out unless you mean to use them.
+    y : array of shape (n,) of two kinds of labels
+    sensitive_features : array, series, frame or mapping
+        The group of every row; several columns are taken each on its own unless ``groups`` crosses them.
+    incumbent : scores, decisions, fitted model or None
+        The model in use, by what it says of these rows, best ones that it was not trained on: on its own training rows
+        it looks better than it is, and alternatives are harder to find. None: plain training stands in.
+    favourable : the label that is good for the person; by default the second of the sorted classes
+    keep : mapping of figures to tolerances
+        What an alternative may lose against the incumbent: ``error``, ``auc``, ``gini``, ``ks``, ``log_loss``,
+        ``bad_rate`` (among the approved), ``cost`` or ``profit``. By default ``{"auc": 0.005}``, of decisions
+        ``{"error": 0.005}``.
+    improve : str or list of str
+        Gaps or ratios that must be better: ``tpr_gap``, ``fpr_gap``, ``selection_gap``, ``error_gap``,
+        ``precision_gap``, ``selection_ratio``, ``tpr_ratio``; of one attribute: ``sex.tpr_gap``.
+    approval_rate, cutoff : float, optional
+        Where an incumbent's scores decide; by default at 0.5 of probabilities, or as the model itself decides. All
+        alternatives approve the share of people that the incumbent approves, but for the family "cutoffs".
+    costs : mapping, optional
+        Of outcomes (``false_positive``, ``false_negative``, ``true_positive``, ``true_negative``) to costs, a number or
+        one per row, for ``cost`` and ``profit``.
+    nobody_worse : float, optional
+        By how much the selection rate and the TPR of any group may fall; unless given they may fall.
+    labelled_only_if : array of shape (n,) of bool, optional
+        Whose labels are known, such as those whom the incumbent approved. Labels of others are not read, and figures
+        that need them are not given.
+    families : str or list of str, optional
+        Where alternatives come from: ``linear``, ``rates`` (both by default), ``boosting``, ``cutoffs``, ``features``,
+        ``settings``, ``candidates``.
+    candidates : mapping of names to fitted models or scores, optional
+        Further alternatives, judged with the others; they should not have been trained on these rows.
+    groups : Groups, optional
+    sample_weight : array of shape (n,) of weights, optional
+    n_splits : int, how often rows are halved
+    max_fits, max_seconds : optional
+        Budgets; a search that stops says why, and rests on the splits that were done.
+    confidence : float, of the claims about single models
+    random_state : int, seed of splits and fits
+    checkpoint, resume : path, bool
+        File that takes note of every split that was done, small and without data. With ``resume=True`` a search of the
+        same data and settings goes on from it (or begins); the first split, whose models are offered, is made again.
+    progress : bool or "auto"
+
+    Returns
+    -------
+    Alternatives
+    """
+    started = time.monotonic()
+    check_progress(progress)
+    seed, alpha = check_seed(random_state) or 0, 1.0 - check_confidence(confidence)
+    budget = read_budget(n_splits, max_fits, max_seconds)
+    n = check_rows(X)
+    check_split(n, FEWEST)
+    labelled = None if labelled_only_if is None else read_flags(labelled_only_if, n)
+    task, labels, codes = read_labels(y, n, favourable, labelled)
+    weight = check_weights(sample_weight, n)
+    attributes = read_attributes(sensitive_features, groups, n, codes == task.favourable, improve)
+    prices = None if costs is None else read_costs(costs, n)
+    sample = Sample(codes == task.favourable, np.ones(n) if weight is None else weight, attributes, labelled, prices)
+    operating = Operating(cutoff, approval_rate).check()
+    here = read_incumbent(incumbent, X, labels, task, operating)
+    wanted = Requirements.of(keep, improve, nobody_worse, attributes, scored=here.scored, costs=prices is not None)
+    if labelled is not None:
+        wanted.refuse_unlabelled()
+    refuse_no_gap(wanted, sample, here)
+    given = {} if candidates is None else read_candidates(candidates, X, labels, task, here, sample)
+    names = read_families(families, bool(given))
+    if here.answers is None or any(FAMILIES[name].numeric for name in names):
+        check_matrix(X)
+    columns = {each.name: texts_of(each) for each in attributes}
+    reference = {each.name: each.reference for each in attributes}
+    data = Data(X, labels, columns, task, sample, wanted.notions, reference, here.answers, given)
+
+    def owner() -> Fingerprint:
+        asked = {"keep": wanted, "families": names, "random_state": seed, "approval_rate": approval_rate}
+        known = {name: digest(value) for name, value in {**asked, "fairfront": __version__}.items()}
+        rows = (
+            data.X,
+            codes,
+            sample.weight,
+            columns,
+            labelled,
+            prices,
+            here.answers,
+            [each for _, each in given.values()],
+        )
+        return Fingerprint(known, digest(rows))
+
+    with journal_of(checkpoint, resume, owner) as journal, progress_bar(progress, "searching", budget.splits) as bar:
+        first, splits, stopped = _searched(data, wanted, names, budget, seed, approval_rate, started, journal, bar)
+    return _concluded(data, wanted, here, first, splits, stopped, names, budget, seed, alpha)
+
+
+def _searched(
+    data: Data,
+    wanted: Requirements,
+    names: tuple[str, ...],
+    budget: Budget,
+    seed: int,
+    rate: float | None,
+    started: float,
+    journal: Journal,
+    bar: Progress,
+) -> tuple[Outcome, list[Split], str]:
+    """Return the first split whole, and of all splits what the p-value rests on."""
+    atoms, splits, fits = atoms_of(data), list[Split](), 0
+    first: Outcome | None = None
+    for k in range(budget.splits):
+        if first is not None and (why := budget.over(fits, started)):
+            return first, splits, f"after {k} of {budget.splits} splits, {why}"
+        known = journal.recall("split", np.array([k]))
+        if known is None or first is None:
+            found = search_split(data, wanted, names, seed, k, budget.left(fits), atoms, rate)
+            first = first or found
+            splits.append(Split(found.p, found.fits, found.candidates[0].family if found.candidates else ""))
+        else:
+            splits.append(Split(**known.numbers))
+        if known is None:
+            journal.note("split", np.array([k]), {}, **asdict(splits[-1]))
+        fits += splits[-1].fits
+        bar.update(k + 1, f"{k + 1} splits, {fits} fits")
+    assert first is not None
+    return first, splits, f"all {budget.splits} splits were done"
+
+
+def _concluded(
+    data: Data,
+    wanted: Requirements,
+    here: Incumbent,
+    first: Outcome,
+    splits: list[Split],
+    stopped: str,
+    names: tuple[str, ...],
+    budget: Budget,
+    seed: int,
+    alpha: float,
+) -> Alternatives:
+    p = tuple(each.p for each in splits)
+    together, record = combined(p), judged(first, data)
+    found = verdicts(first, data, wanted, 1.0 - alpha)
+    table = table_of(first, data, wanted, record, found)
+    qualified = tuple(i + 1 for i, each in enumerate(found) if each.qualified)
+    place = qualified[0] if qualified else 1
+    people = moved(first, data, record, place) if first.candidates else {}
+    swap = swapped(first, data, place) if first.candidates else {}
+    chosen = [each.family for each in splits]
+    said = {
+        "format": "fairfront alternatives 1",
+        "fairfront": __version__,
+        "finding": finding(together, alpha, len(qualified)),
+        "p_value": round(together, 6),
+        "alpha": round(alpha, 6),
+        "split_p_values": [round(each, 6) for each in p],
+        "incumbent": {"kind": here.kind, "sentence": here.words},
+        "favourable": str(data.task.favourable_label),
+        "keep": dict(wanted.keep),
+        "improve": [asdict(each) for each in wanted.improve],
+        "nobody_worse": wanted.nobody_worse,
+        "groups": {each.name: list(each.levels) for each in data.sample.attributes},
+        "rows": {"all": len(data.y), "search": len(first.search), "judge": len(first.judge)},
+        "covers": _covers(data),
+        "families": {name: FAMILIES[name].words for name in names},
+        "notes": [*_left_out(data.sample.attributes), *first.notes],
+        "budget": {"splits": budget.splits, "max_fits": budget.max_fits, "max_seconds": budget.max_seconds},
+        "stopped": stopped,
+        "fits": sum(each.fits for each in splits),
+        "seed": seed,
+        "chosen": {name: chosen.count(name) for name in sorted(set(chosen)) if name},
+        "table": table,
+        "changes": {str(i + 1): each.changes for i, each in enumerate(found) if each.changes is not None},
+        "qualified": list(qualified),
+        "shown": place if first.candidates else None,
+        "moved": people,
+        "swapped": swap,
+    }
+    return Alternatives(together, p, tuple(table), qualified, people, swap, said, first)
+
+
+def _covers(data: Data) -> str:
+    if data.sample.labelled is None:
+        return "All figures are of all judge rows."
+    return (
+        "Labels are known only for some rows: figures of the job are of those alone, shares of favourable decisions "
+        "are of everybody, and figures that need the labels of the others are not given."
+    )
+
+
+def _left_out(attributes: Sequence[Attribute]) -> list[str]:
+    found = []
+    for each in attributes:
+        if each.left_out:
+            told = ", ".join(counts_in_words(*zip(*each.left_out, strict=True)))
+            found.append(f"Groups of {each.name!r} with too few rows are in no gap: {told}.")
+        if each.n_missing:
+            found.append(f"Rows without {each.name!r} are in no gap of it.")
+    return found

@@ -1,0 +1,202 @@
+"""Figures of one model on a sample, each with how much every row moves it, so that differences have standard errors.
+
+A figure is asymptotically a sum over rows: value + sum_i influence_i, with variance sum_i influence_i^2. Differences of
+two models on the same rows, and contrasts of groups, are differences of values and of influences. As Agresti and Min do
+for paired shares, a little variance is added (half a row that comes in and half a row that goes out), so that models
+that decide all rows of a small sample alike are not sure to be equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from ..measures.ranks import places_of
+from ..objectives import Array, Attribute
+
+Flags = NDArray[np.bool_]
+OUTCOMES = ("true_positive", "false_positive", "false_negative", "true_negative")
+SURE = 1e-15
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Rows that models are judged on: who has the favourable label, weights, groups, and what decisions cost.
+
+    ``labelled`` (n,) marks rows whose label is known; None: all of them. ``costs`` are by outcome, (n,) each.
+    """
+
+    good: Flags
+    weight: Array
+    attributes: tuple[Attribute, ...]
+    labelled: Flags | None = None
+    costs: Mapping[str, Array] | None = None
+
+    def take(self, rows: NDArray[np.intp]) -> Sample:
+        return Sample(
+            self.good[rows],
+            self.weight[rows],
+            tuple(each.take(rows) for each in self.attributes),
+            None if self.labelled is None else self.labelled[rows],
+            None if self.costs is None else {name: each[rows] for name, each in self.costs.items()},
+        )
+
+    @property
+    def known(self) -> Flags:
+        return np.ones(len(self.good), dtype=bool) if self.labelled is None else self.labelled
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What one model says of the rows: who is approved, (n,), and scores (n,) that speak for it, None without any."""
+
+    approved: Flags
+    scores: Array | None = None
+    probability: bool = False
+
+    def take(self, rows: NDArray[np.intp]) -> Answers:
+        scores = None if self.scores is None else self.scores[rows]
+        return replace(self, approved=self.approved[rows], scores=scores)
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A figure: its value, the influence of every row (n,), and the variance that is added."""
+
+    value: float
+    influence: Array
+    floor: float = 0.0
+
+    def less(self, other: Estimate) -> Estimate:
+        return Estimate(self.value - other.value, self.influence - other.influence, max(self.floor, other.floor))
+
+    def times(self, factor: float) -> Estimate:
+        return Estimate(factor * self.value, factor * self.influence, factor**2 * self.floor)
+
+    def plus(self, constant: float) -> Estimate:
+        return replace(self, value=self.value + constant)
+
+    @property
+    def log(self) -> Estimate:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return Estimate(float(np.log(self.value)), self.influence / self.value, self.floor / self.value**2)
+
+    @property
+    def error(self) -> float:
+        return float(np.sqrt(self.influence @ self.influence + self.floor))
+
+    @property
+    def z(self) -> float:
+        """Return the value in standard errors, minus infinity where it is not known."""
+        return self.value / self.error if np.isfinite(self.value) and self.error > 0 else -np.inf
+
+    @property
+    def p(self) -> float:
+        """Return the one-sided p-value of the claim that the figure is above 0."""
+        return float(ndtr(-self.z))
+
+
+def mean(values: NDArray[Any], whole: Flags, weight: Array) -> Estimate:
+    w = np.where(whole, weight, 0.0)
+    total = float(w.sum())
+    if total <= 0.0:
+        return Estimate(np.nan, np.zeros(len(w)))
+    value = float(w @ values) / total
+    return Estimate(value, w * (values - value) / total, float(w @ w / total**2) ** 2)
+
+
+RATES: dict[str, Callable[[Sample, Answers], tuple[Flags, Flags]]] = {
+    "selection": lambda rows, said: (said.approved, np.ones(len(rows.good), dtype=bool)),
+    "tpr": lambda rows, said: (said.approved, rows.good & rows.known),
+    "fpr": lambda rows, said: (said.approved, ~rows.good & rows.known),
+    "error": lambda rows, said: (said.approved != rows.good, rows.known),
+    "precision": lambda rows, said: (rows.good, said.approved & rows.known),
+}
+"""Rates of groups: the rows that count, and of all of which."""
+
+
+def group_rates(rows: Sample, said: Answers, rate: str, attribute: Attribute) -> list[Estimate]:
+    assert attribute.codes is not None
+    part, whole = RATES[rate](rows, said)
+    return [mean(part, whole & (attribute.codes == k), rows.weight) for k in range(len(attribute.levels))]
+
+
+def _ranked(rows: Sample, said: Answers) -> tuple[Estimate, Estimate]:
+    """Return AUC and KS, by each row's place among rows of the other label."""
+    n, known = len(rows.good), rows.known
+    none = Estimate(np.nan, np.zeros(n))
+    good, weight = rows.good[known], rows.weight[known]
+    if said.scores is None or good.all() or not good.any():
+        return none, none
+    place, above = places_of(said.scores[known], good, weight)
+
+    def spread(values: NDArray[Any], of: Flags) -> Estimate:
+        return mean(values, of, weight)
+
+    up, down = spread(place, good), spread(place, ~good)
+    area = Estimate(up.value, up.influence + down.influence, up.floor + down.floor)
+    apart = spread(above, good).less(spread(above, ~good))
+    return _widened(area, known), _widened(apart, known)
+
+
+def _widened(found: Estimate, known: Flags) -> Estimate:
+    influence = np.zeros(len(known))
+    influence[known] = found.influence
+    return replace(found, influence=influence)
+
+
+def _log_loss(rows: Sample, said: Answers) -> Estimate:
+    if said.scores is None or not said.probability:
+        return Estimate(np.nan, np.zeros(len(rows.good)))
+    own = np.where(rows.good, said.scores, 1.0 - said.scores)
+    return mean(-np.log(np.maximum(own, SURE)), rows.known, rows.weight)
+
+
+def _cost(rows: Sample, said: Answers) -> Estimate:
+    if rows.costs is None:
+        return Estimate(np.nan, np.zeros(len(rows.good)))
+    which = [said.approved & rows.good, said.approved & ~rows.good, ~said.approved & rows.good]
+    masks = dict(zip(OUTCOMES, [*which, ~said.approved & ~rows.good], strict=True))
+    total: Array = sum(
+        (np.where(masks[name], each, 0.0) for name, each in rows.costs.items()), np.zeros(len(rows.good))
+    )
+    return mean(total, rows.known, rows.weight)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A figure that an alternative has to keep: 1 where larger is better, what it is in words, and what it needs."""
+
+    better: int
+    words: str
+    of: Callable[[Sample, Answers], Estimate]
+    decides: bool = False
+    """Whether it is about decisions, and so about the labels of whoever is approved."""
+
+
+JOBS: dict[str, Job] = {
+    "error": Job(
+        -1, "share of wrong decisions", lambda rows, said: mean(*RATES["error"](rows, said), rows.weight), True
+    ),
+    "auc": Job(1, "area under the ROC curve", lambda rows, said: _ranked(rows, said)[0]),
+    "gini": Job(1, "Gini coefficient, 2 AUC - 1", lambda rows, said: _ranked(rows, said)[0].times(2.0).plus(-1.0)),
+    "ks": Job(1, "Kolmogorov-Smirnov distance of scores", lambda rows, said: _ranked(rows, said)[1]),
+    "log_loss": Job(-1, "mean negative log-likelihood, in nats", _log_loss),
+    "bad_rate": Job(
+        -1, "share of the approved whose label is not favourable", lambda rows, said: mean(*_bad(rows, said)), True
+    ),
+    "cost": Job(-1, "mean cost per person, in the unit of the costs given", _cost, True),
+    "profit": Job(
+        1, "mean profit per person, minus the costs given", lambda rows, said: _cost(rows, said).times(-1.0), True
+    ),
+}
+"""What the job of a model may be, by name."""
+
+
+def _bad(rows: Sample, said: Answers) -> tuple[Any, Flags, Array]:
+    return ~rows.good, said.approved & rows.known, rows.weight

@@ -1,0 +1,128 @@
+"""What a person gives a search, read once: labels, groups, costs, families, candidates and budgets."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import FairfrontWarning, InputError, spelled
+from ..measures.cutoffs import Operating
+from ..objectives import Array, Attribute, GroupProbabilities, Groups, Task, check_groups
+from ..objectives.question import read_classes
+from ..validation import check_count, check_names, check_number, check_positive, refuse
+from ..validation.inputs import as_numbers, check_labels
+from .estimates import OUTCOMES, Answers, Sample
+from .families import FAMILIES, USUAL
+from .incumbent import STAND_IN, Incumbent, read_incumbent
+from .requirements import Requirements
+from .search import Budget
+
+Flags = NDArray[np.bool_]
+FEWEST = 100
+
+
+def read_budget(n_splits: Any, max_fits: Any, max_seconds: Any) -> Budget:
+    fits = None if max_fits is None else check_count(max_fits, "max_fits", least=2)
+    seconds = None if max_seconds is None else check_positive(max_seconds, "max_seconds")
+    return Budget(check_count(n_splits, "n_splits", most=1000), fits, seconds)
+
+
+def read_labels(y: Any, n: int, favourable: Any, labelled: Flags | None) -> tuple[Task, NDArray[Any], NDArray[np.intp]]:
+    """Labels of rows that have none are those of the first class, and nothing reads them."""
+    if labelled is not None:
+        values = np.asarray(y, dtype=object).copy()
+        if values.shape == (n,):
+            values[~labelled] = values[labelled][0]
+            y = values
+    labels = check_labels(y, n)
+    task, codes = read_classes(labels, favourable)
+    if task.kind != "binary":
+        raise InputError(f"y has {len(task.classes)} classes, expected two: approved or not.")
+    return task, labels, codes
+
+
+def read_flags(given: Any, n: int) -> Flags:
+    values = np.asarray(given)
+    if values.shape != (n,) or values.dtype != bool:
+        raise refuse("labelled_only_if", given, f"True or False for each of {n} rows")
+    if values.sum() < FEWEST:
+        raise InputError(f"{spelled('labelled_only_if')} marks fewer than {FEWEST} rows, expected more with labels.")
+    return values
+
+
+def read_attributes(sensitive: Any, groups: Groups | None, n: int, good: Flags, improve: Any) -> tuple[Attribute, ...]:
+    if isinstance(sensitive, GroupProbabilities):
+        raise InputError("sensitive_features are probabilities, expected the group of every row.")
+    labels = [("the favourable label", good)] if "tpr" in str(improve) else []
+    labels += [("another label", ~good)] if "fpr" in str(improve) else []
+    return (check_groups(groups) or Groups()).resolve(sensitive, n, among=labels)
+
+
+def texts_of(attribute: Attribute) -> NDArray[Any]:
+    assert attribute.codes is not None
+    return np.array([*attribute.levels, None], dtype=object)[attribute.codes]
+
+
+def read_costs(costs: Any, n: int) -> dict[str, Array]:
+    if not isinstance(costs, Mapping) or not costs or any(name not in OUTCOMES for name in costs):
+        raise refuse("costs", costs, f"a mapping of outcomes ({', '.join(OUTCOMES)}) to costs")
+    found = {}
+    for name, given in costs.items():
+        values = np.asarray(check_number(given, f"costs[{name!r}]")) if np.ndim(given) == 0 else _numbers(given, name)
+        if values.shape not in ((), (n,)) or not np.isfinite(values).all():
+            raise InputError(f"costs[{name!r}] has shape {values.shape}, expected one finite number, or one per row.")
+        found[name] = np.broadcast_to(values, (n,)).astype(np.float64)
+    return found
+
+
+def _numbers(given: Any, name: str) -> Array:
+    return as_numbers(given, f"costs[{name!r}]")
+
+
+def read_families(families: Any, given: bool) -> tuple[str, ...]:
+    names = USUAL if families is None else tuple(dict.fromkeys(check_names(families, "families")))
+    for name in names:
+        FAMILIES[name]
+    if not names:
+        raise InputError(f"{spelled('families')} is empty, expected some of {', '.join(FAMILIES)}.")
+    return (*names, "candidates") if given and "candidates" not in names else names
+
+
+def read_candidates(
+    given: Any, X: Any, labels: Any, task: Task, here: Incumbent, sample: Sample
+) -> dict[str, tuple[Any, Answers]]:
+    if not isinstance(given, Mapping) or not given:
+        raise refuse("candidates", given, "a mapping of names to fitted models or scores")
+    if here.answers is None:
+        raise InputError(f"{spelled('candidates')} need an incumbent to be compared with, found none; give it.")
+    share = float(sample.weight @ here.answers.approved) / float(sample.weight.sum())
+    found = {}
+    for name, each in given.items():
+        if each is None:
+            raise refuse(f"candidate {str(name)!r}", each, "a fitted model or scores")
+        try:
+            read = read_incumbent(each, X, labels, task, Operating(approval_rate=share))
+        except InputError as error:
+            raise InputError(f"candidate {str(name)!r}: {error}") from error
+        assert read.answers is not None
+        found[str(name)] = (each, read.answers)
+    return found
+
+
+def refuse_no_gap(wanted: Requirements, sample: Sample, here: Incumbent) -> None:
+    if here.answers is None:
+        warnings.warn(STAND_IN, FairfrontWarning, stacklevel=3)
+        return
+    for each in wanted.improve:
+        _, value = each.worst(sample, here.answers)
+        if np.isnan(value):
+            raise InputError(f"the incumbent's {each.name} is not defined on these rows, expected one to improve.")
+        if value == (1.0 if each.ratio else 0.0):
+            raise InputError(
+                f"the incumbent's {each.name} is {value:g} on these rows, so that none can be better, expected a gap; "
+                f"name another figure in {spelled('improve')}."
+            )

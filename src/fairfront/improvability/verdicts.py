@@ -1,0 +1,194 @@
+"""Verdicts on the models of the first split: figures that may be shared, who qualifies, and why others do not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from ..measures.decisions import evaluate_scores
+from ..measures.evaluation import Evaluation
+from ..measures.published import published
+from ..objectives import Array
+from ..objectives.groups import rounded
+from .estimates import JOBS, Answers, Estimate
+from .families import Data
+from .requirements import Claims, Requirements, weakest
+from .search import Candidate, Outcome
+
+SHORT = 10
+"""Most models of the first split that are tested one by one; the others were less promising on the search rows."""
+SHOWN = ("tpr_gap", "selection_ratio")
+INCUMBENT = "incumbent"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is said of one model: whether it qualifies, its p-value, and bounds of its changes.
+
+    ``changes`` are by figure the change of the job against the incumbent with the ends of its interval, in the unit of
+    the figure, and of each gap how much smaller it is at least (of a ratio, by which factor it is larger at least).
+    """
+
+    qualified: bool
+    why: str
+    p: float | None = None
+    changes: Mapping[str, tuple[float, ...]] | None = None
+
+
+def verdicts(outcome: Outcome, data: Data, wanted: Requirements, confidence: float) -> list[Verdict]:
+    """Test models on the judge rows in the order that the search rows gave, until one fails: a fixed sequence.
+
+    Each p-value is the largest up to its own, so that no model qualifies after one that does not; the chance of any
+    false claim is at most one minus the confidence. Bounds are those of each model alone.
+    """
+    rows, before = data.sample.take(outcome.judge), outcome.incumbent.take(outcome.judge)
+    tested = outcome.candidates[:SHORT]
+    claims = [wanted.claims(rows, before, each.answers, outcome.pairs) for each in tested]
+    p = np.array([float(ndtr(-weakest(each))) for each in claims])
+    adjusted = np.maximum.accumulate(p) if len(p) else p
+    found = []
+    for known, own, value in zip(claims, p, adjusted, strict=True):
+        fits, alone = bool(value <= 1.0 - confidence), bool(own <= 1.0 - confidence)
+        why = "all requirements are met" if fits else "one before it fails" if alone else _short_of(known, wanted)
+        found.append(Verdict(fits, why, float(value), _changes(known, wanted, confidence)))
+    late = Verdict(False, f"not tested: {SHORT} others were more promising on the search rows")
+    return found + [late] * (len(outcome.candidates) - len(tested))
+
+
+def _short_of(claims: Claims, wanted: Requirements) -> str:
+    """Say which requirement is the least sure."""
+    name, least = min(((name, min(some, key=lambda e: e.z)) for name, some in claims.items()), key=lambda e: e[1].z)
+    if not np.isfinite(least.value):
+        return f"{name} is not known for it"
+    if name in wanted.keep:
+        change, tolerance = least.value - wanted.keep[name], wanted.keep[name]
+        side = "worse by more than the tolerance" if least.value < 0 else "not surely within the tolerance"
+        return f"{name} is {side} ({JOBS[name].better * change:+.4f}, tolerance {tolerance:g})"
+    side = "not smaller" if least.value <= 0 else "not surely smaller"
+    if name not in {each.name for each in wanted.improve}:
+        return f"{name} may fall by more than {wanted.nobody_worse:g}"
+    return f"{name} is {side if not _ratio(name, wanted) else side.replace('smaller', 'larger')}"
+
+
+def _ratio(name: str, wanted: Requirements) -> bool:
+    return any(each.ratio for each in wanted.improve if each.name == name)
+
+
+def _changes(claims: Claims, wanted: Requirements, level: float) -> dict[str, tuple[float, ...]]:
+    two, one = float(ndtri(0.5 + level / 2.0)), float(ndtri(level))
+    found: dict[str, tuple[float, ...]] = {}
+    for name, tolerance in wanted.keep.items():
+        (each,), better = claims[name], JOBS[name].better
+        ends = [better * (each.value - tolerance + side * two * each.error) for side in (-1.0, 1.0)]
+        found[name] = (better * (each.value - tolerance), *sorted(ends))
+    for contrast in wanted.improve:
+        sides = claims[contrast.name]
+        value, lower = (float(min(_lower(e, z) for e in sides)) for z in (0.0, one))
+        found[contrast.name] = (float(np.exp(value)), float(np.exp(lower))) if contrast.ratio else (value, lower)
+    return found
+
+
+def _lower(each: Estimate, z: float) -> float:
+    return each.value - z * each.error
+
+
+def judged(outcome: Outcome, data: Data) -> Evaluation:
+    """Return the incumbent, first, and all models of a split on its judge rows, in counts that may be shared."""
+    rows, task = data.sample.take(outcome.judge), data.task
+    said = [outcome.incumbent.take(outcome.judge), *(each.answers for each in outcome.candidates)]
+    scores = np.stack([_scores(each) for each in said])
+    second = task.favourable == 1
+    truth = (rows.good if second else ~rows.good).astype(np.intp)
+    decided = np.stack([each.approved if second else ~each.approved for each in said])
+    weight = None if (rows.weight == 1.0).all() else rows.weight
+    values = (scores if second else -scores)[:, None]
+    record = evaluate_scores(values, truth, task, rows.attributes, name="judge", sample_weight=weight, decided=decided)
+    return published(record, task)
+
+
+def _scores(said: Answers) -> Array:
+    return said.approved.astype(np.float64) if said.scores is None else said.scores
+
+
+def table_of(
+    outcome: Outcome, data: Data, wanted: Requirements, record: Evaluation, found: Sequence[Verdict]
+) -> list[dict[str, Any]]:
+    """Return one line per model, the incumbent first, with figures on the judge rows."""
+    rows = data.sample.take(outcome.judge)
+    names = dict.fromkeys(
+        [*("approval_rate", "error", "auc"), *(each.name for each in wanted.improve), *_everywhere(record)]
+    )
+    if rows.labelled is not None:
+        names = dict.fromkeys(name for name in names if "selection" in name or name == "approval_rate")
+    said = [outcome.incumbent.take(outcome.judge), *(each.answers for each in outcome.candidates)]
+    lines = []
+    for i, answers in enumerate(said):
+        figures = {name: _plain(record.figure(name)[i]) for name in names}
+        figures |= {name: _plain(JOBS[name].of(rows, answers).value) for name in wanted.keep if name not in figures}
+        each = None if i == 0 else outcome.candidates[i - 1]
+        lines.append({"id": i, **_origin(each), **figures, **_said(None if i == 0 else found[i - 1])})
+    return lines
+
+
+def _everywhere(record: Evaluation) -> list[str]:
+    return [column for name in SHOWN for column in record.parts(name)]
+
+
+def _origin(each: Candidate | None) -> dict[str, Any]:
+    if each is None:
+        return {"family": INCUMBENT, "settings": {}}
+    return {"family": each.family, "settings": dict(each.settings)}
+
+
+def _said(verdict: Verdict | None) -> dict[str, Any]:
+    if verdict is None:
+        return {"qualified": None, "why": "", "p": None}
+    return {"qualified": verdict.qualified, "why": verdict.why, "p": None if verdict.p is None else _plain(verdict.p)}
+
+
+def _plain(value: float) -> float | None:
+    return round(float(value), 4) if np.isfinite(value) else None
+
+
+def moved(outcome: Outcome, data: Data, record: Evaluation, place: int) -> dict[str, list[dict[str, Any]]]:
+    """Return, per attribute and group, rates before and after, and how many people enter and leave.
+
+    ``place`` is that of the model in the record; small counts are rounded.
+    """
+    before, after = outcome.incumbent.take(outcome.judge), outcome.candidates[place - 1].answers
+    rates = ("selection",) if data.sample.labelled is not None else ("selection", "tpr")
+    found = {}
+    for attribute in data.sample.take(outcome.judge).attributes:
+        shown: Any = record.groups[attribute.name]
+        lines = []
+        for k, level in enumerate(shown.levels):
+            if level not in attribute.levels:
+                continue
+            own = attribute.codes == attribute.levels.index(level)
+            line: dict[str, Any] = {"group": level, "n": int(shown.n[k])}
+            for rate in rates:
+                line |= {rate: [_plain(shown.rate(rate)[i, k]) for i in (0, place)]}
+            line |= {"enter": int(rounded(float((own & after.approved & ~before.approved).sum())))}
+            line |= {"leave": int(rounded(float((own & before.approved & ~after.approved).sum())))}
+            lines.append(line)
+        found[attribute.name] = lines
+    return found
+
+
+def swapped(outcome: Outcome, data: Data, place: int) -> dict[str, Any]:
+    """Return how many people enter and leave, and the share of each with the favourable label where labels cover all.
+
+    Shares are of rounded counts.
+    """
+    rows, before = data.sample.take(outcome.judge), outcome.incumbent.take(outcome.judge)
+    after, found = outcome.candidates[place - 1].answers, {}
+    sides = {"enter": after.approved & ~before.approved, "leave": before.approved & ~after.approved}
+    for name, some in sides.items():
+        good, bad = (int(rounded(float((some & kind).sum()))) for kind in (rows.good, ~rows.good))
+        share = good / (good + bad) if rows.labelled is None and good + bad else None
+        found[name] = {"people": good + bad, "favourable": None if share is None else round(share, 3)}
+    return found

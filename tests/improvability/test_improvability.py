@@ -1,0 +1,291 @@
+"""A fairer alternative to the model in use: the test is valid, the search finds it, and bad incumbents are refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import erf, expit
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss, roc_auc_score
+
+import fairfront as ff
+from fairfront.exceptions import FairfrontWarning, InputError
+from fairfront.improvability.estimates import JOBS, Answers, Sample
+from fairfront.improvability.families import FAMILIES
+from fairfront.improvability.requirements import Contrast, Requirements
+from fairfront.improvability.search import combined, halves
+from fairfront.objectives import Attribute
+
+BETA = np.array([1.2, 0.8, -0.5])
+
+
+def lender(n: int, seed: int, shift: float = 0.5, weight: float = 0.6) -> dict[str, Any]:
+    """Return people of two groups, and an incumbent that adds a column that tells the group to the best score."""
+    random = np.random.default_rng(seed)
+    group = random.integers(0, 2, n)
+    X = random.normal(size=(n, 4))
+    X[:, 0] += shift * (group - 0.5)
+    X[:, 3] = group - 0.5 + 0.5 * X[:, 3]
+    best = X[:, :3] @ BETA
+    y = (random.random(n) < expit(best)).astype(int)
+    return {
+        "X": X,
+        "y": y,
+        "sensitive_features": {"group": np.where(group == 1, "a", "b")},
+        "incumbent": best + weight * X[:, 3],
+        "approval_rate": 0.5,
+    }
+
+
+def searched(given: dict[str, Any], **more: Any) -> ff.Alternatives:
+    return ff.alternatives(**{"families": "linear", "n_splits": 3, "progress": False, **given, **more})
+
+
+def sample(n: int = 3000, seed: int = 0) -> tuple[Sample, Answers, Answers]:
+    given = lender(n, seed)
+    codes = (given["sensitive_features"]["group"] == "b").astype(np.intp)
+    costs = {"false_positive": np.full(n, 5.0), "false_negative": np.full(n, 1.0)}
+    rows = Sample(given["y"] == 1, np.ones(n), (Attribute("group", ("a", "b"), codes),), None, costs)
+    scores = expit(given["incumbent"]), expit(given["X"][:, :3] @ BETA)
+    one, two = (Answers(each >= 0.5, each, True) for each in scores)
+    return rows, one, two
+
+
+def test_figures_of_the_job_are_those_of_scikit_learn() -> None:
+    rows, said, _ = sample()
+    assert said.scores is not None
+    found = {name: job.of(rows, said).value for name, job in JOBS.items()}
+    wrong = said.approved != rows.good
+    area = roc_auc_score(rows.good, said.scores)
+    assert found["error"] == pytest.approx(wrong.mean())
+    assert found["auc"] == pytest.approx(area)
+    assert found["gini"] == pytest.approx(2 * area - 1)
+    assert found["log_loss"] == pytest.approx(log_loss(rows.good, said.scores))
+    assert found["bad_rate"] == pytest.approx((~rows.good)[said.approved].mean())
+    cost = 5 * (said.approved & ~rows.good).mean() + (~said.approved & rows.good).mean()
+    assert found["cost"] == pytest.approx(cost)
+    assert found["profit"] == pytest.approx(-cost)
+
+
+@pytest.mark.parametrize("name", [*JOBS, "tpr_gap", "selection_ratio", "precision_gap"])
+def test_standard_errors_of_differences_are_those_of_the_bootstrap(name: str) -> None:
+    rows, one, two = sample()
+    random = np.random.default_rng(1)
+
+    def difference(some: np.ndarray) -> Any:
+        part, before, after = rows.take(some), one.take(some), two.take(some)
+        if name in JOBS:
+            return JOBS[name].of(part, after).less(JOBS[name].of(part, before))
+        contrast = Contrast.of(name, rows.attributes)
+        pair = contrast.pairs(rows.attributes)[0]
+        return contrast.contrasts(part, before)[pair].less(contrast.contrasts(part, after)[pair])
+
+    n = len(rows.good)
+    drawn = [difference(random.integers(0, n, n)).value for _ in range(150)]
+    assert difference(np.arange(n)).error == pytest.approx(np.std(drawn), rel=0.35 if name == "ks" else 0.2)
+
+
+def test_p_values_of_splits_hold_together_however_they_depend() -> None:
+    random = np.random.default_rng(0)
+    assert combined([0.01, 0.02, 0.9]) == pytest.approx(0.04)
+    assert combined([0.01, 0.9]) == pytest.approx(0.02)
+    assert combined([0.7, 0.8]) == 1.0
+    assert combined([]) == 1.0
+    for share in (0.0, 0.5, 0.9, 1.0):  # how much splits have in common
+        common = random.normal(size=(4000, 1)) * np.sqrt(share)
+        z = common + random.normal(size=(4000, 10)) * np.sqrt(1 - share)
+        p = 1 - 0.5 * (1 + erf(z / np.sqrt(2)))
+        assert np.mean([combined(each) <= 0.05 for each in p]) <= 0.05
+
+
+def test_halves_are_apart_and_share_every_atom() -> None:
+    atoms = np.repeat([0, 1, 2], [100, 41, 7])
+    search, judge = halves(atoms, 0, 3)
+    assert not set(search) & set(judge)
+    assert len(search) + len(judge) == len(atoms)
+    for atom in range(3):
+        assert abs((atoms[search] == atom).sum() - (atoms[judge] == atom).sum()) <= 1
+
+
+def test_an_alternative_that_exists_is_found_and_kept() -> None:
+    given = lender(6000, 0)
+    found = searched(given, n_splits=5)
+    assert found.p_value < 0.01
+    assert found.qualified[0] == 1
+    line = found.table[1]
+    assert line["tpr_gap"] < found.table[0]["tpr_gap"]
+    assert line["auc"] > found.table[0]["auc"] - 0.005
+    model = found.select(1)
+    approved = model.predict(given["X"]) == 1
+    assert abs(approved.mean() - 0.5) < 0.03
+    assert found.to_frame().shape[0] == len(found.table)
+    assert "does not show" not in found.sentence
+    assert "Alternatives" in found._repr_html_()
+
+
+@pytest.mark.slow
+def test_no_alternative_is_claimed_where_none_exists() -> None:
+    p = [searched(lender(1500, seed, weight=0.0), keep={"auc": 0.0}).p_value for seed in range(8)]
+    assert sum(each <= 0.05 for each in p) <= 1
+    found = searched(lender(1500, 0, weight=0.0), keep={"auc": 0.0})
+    assert not found.qualified
+    assert "does not show that there is none" in found.sentence
+
+
+@pytest.mark.slow
+def test_the_best_linear_alternative_of_a_lender_is_found() -> None:
+    """Known by SLSQP on a million people: the least loss at the loss gap of the model that was found."""
+    population, given = lender(1_000_000, 99), lender(60_000, 1)
+    found = searched(given, n_splits=1)
+    model = found.outcome.candidates[0].build().estimator
+    X, y = np.column_stack([population["X"], np.ones(1_000_000)]), 2.0 * population["y"] - 1.0
+    first, second = ((population["sensitive_features"]["group"] == g) & (y > 0) for g in "ab")
+
+    def parts(w: np.ndarray) -> tuple[float, np.ndarray, float, np.ndarray]:
+        z = y * (X @ w)
+        loss, slope = np.logaddexp(0.0, -z), -y * expit(-z)
+        gap = loss[first].mean() - loss[second].mean()
+        slopes = X[first].T @ slope[first] / first.sum() - X[second].T @ slope[second] / second.sum()
+        return float(loss.mean()), X.T @ slope / len(y), float(gap), slopes
+
+    w = np.append(model.coef_[0], model.intercept_[0])
+    loss, _, gap, _ = parts(w)
+    sign = np.sign(gap)
+    best = minimize(
+        lambda v: parts(v)[:2],
+        np.zeros(5),
+        jac=True,
+        method="SLSQP",
+        constraints={"type": "ineq", "fun": lambda v: sign * (gap - parts(v)[2]), "jac": lambda v: -sign * parts(v)[3]},
+    )
+    assert best.success
+    assert abs(loss - best.fun) < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"incumbent": np.zeros(600, dtype=int), "approval_rate": None}, "approves nobody"),
+        ({"incumbent": np.full(600, 0.7)}, "one score|nobody|everybody"),
+        ({"incumbent": np.full(600, np.nan)}, "NaN"),
+        ({"incumbent": np.zeros(10)}, "shape"),
+        ({"incumbent": "p"}, "expected scores, decisions"),
+        ({"incumbent": LogisticRegression}, "not a class"),
+        ({"incumbent": LogisticRegression()}, "cannot score X"),
+        ({"keep": {"auc": -1.0}}, "at least 0"),
+        ({"keep": {"speed": 0.1}}, "expected one of error"),
+        ({"keep": {"cost": 0.1}}, "expected costs too"),
+        ({"improve": "lift"}, "expected one of selection_gap"),
+        ({"families": "forest"}, "unknown family"),
+        ({"sensitive_features": np.repeat(["a", "b"], [597, 3])}, "merge groups"),
+        ({"labelled_only_if": np.arange(600) < 300}, "needs the labels of everybody"),
+    ],
+)
+def test_bad_input_is_refused_in_one_sentence(changed: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said) as found:
+        searched({**lender(600, 0), **changed})
+    assert str(found.value).count(". ") == 0
+
+
+def test_an_incumbent_that_errs_nowhere_has_no_gap_to_improve() -> None:
+    given = lender(600, 0)
+    with pytest.raises(InputError, match="none can be better"):
+        searched({**given, "incumbent": given["y"], "approval_rate": None})
+
+
+def test_a_tolerance_that_nobody_meets_gives_no_model() -> None:
+    given = lender(2000, 0, weight=0.0)
+    given["X"] = np.random.default_rng(0).normal(size=given["X"].shape)  # columns that tell nothing
+    found = searched(given, keep={"auc": 0.0}, n_splits=2)
+    assert found.p_value == 1.0
+    assert not found.qualified
+    assert any("worse by more than the tolerance" in line["why"] for line in found.table)
+
+
+def test_every_way_of_giving_an_incumbent_says_the_same_of_it() -> None:
+    given = lender(2000, 0)
+    model = LogisticRegression().fit(given["X"], given["y"])
+    scores = model.predict_proba(given["X"])[:, 1]
+    ways = {"model": model, "scores": scores, "decisions": model.predict(given["X"])}
+    rows = {name: given[name] for name in ("X", "y", "sensitive_features")}
+    found = {
+        name: searched(rows, incumbent=each, keep={"error": 0.01}, n_splits=1).table[0] for name, each in ways.items()
+    }
+    assert found["model"] == found["scores"]
+    assert found["decisions"]["error"] == found["scores"]["error"]
+    assert found["decisions"]["auc"] is None
+    with pytest.warns(FairfrontWarning, match="stands in"):
+        plain = searched(rows, n_splits=1)
+    assert "stands in" in plain.record["incumbent"]["sentence"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_family_is_judged_alike(name: str) -> None:
+    given = lender(1200, 0)
+    handed = {"mine": given["X"][:, :3] @ BETA} if name == "candidates" else None
+    found = searched(given, families=name, candidates=handed, n_splits=1, max_fits=8, nobody_worse=0.5)
+    assert {line["family"] for line in found.table[1:]} == {name}
+    assert found.table[1]["p"] is not None
+    assert found.select(1) is not None
+
+
+def test_labels_of_some_leave_out_what_needs_them_all() -> None:
+    given = lender(3000, 0)
+    known = given["incumbent"] > np.median(given["incumbent"])
+    y = np.where(known, given["y"].astype(float), np.nan)
+    rules = {"keep": {"auc": 0.02}, "improve": ["selection_gap", "selection_ratio"]}
+    found = searched({**given, "y": y}, labelled_only_if=known, favourable=1, n_splits=2, **rules)
+    assert not {"error", "tpr_gap"} & set(found.table[0])
+    assert "selection_gap" in found.table[0]
+    assert "known only for some rows" in found.record["covers"]
+    assert found.swapped["enter"]["favourable"] is None
+
+
+def test_budgets_stop_the_search_and_are_told() -> None:
+    found = searched(lender(1000, 0), n_splits=10, max_fits=20)
+    assert len(found.split_p_values) < 10
+    assert "budget of 20 fits" in found.record["stopped"]
+
+
+@pytest.mark.slow
+def test_a_search_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+    given, file = lender(1000, 0), tmp_path / "search.checkpoint"
+    searched(given, n_splits=2, checkpoint=file)
+    again = searched(given, n_splits=4, checkpoint=file, resume=True)
+    assert again.split_p_values == searched(given, n_splits=4).split_p_values
+    with pytest.raises(InputError, match="other settings"):
+        searched(given, checkpoint=file, resume=True, keep={"auc": 0.1})
+
+
+def test_the_dossier_is_inert_whole_and_gives_no_small_count_away(tmp_path: Path) -> None:
+    given = lender(1500, 0)
+    hostile = "<script>alert(1)</script>|[x](javascript:0)"
+    names = np.where(given["sensitive_features"]["group"] == "a", hostile, "b")
+    found = searched({**given, "sensitive_features": {"g<b>": names}}, n_splits=2)
+    place = found.save(tmp_path / "dossier")
+    texts = {name: (place / name).read_text() for name in ("summary.md", "dossier.md", "dossier.html", "dossier.json")}
+    for name in ("summary.md", "dossier.md", "dossier.html"):
+        assert "<script" not in texts[name]
+        assert name.endswith("html") or "[x](javascript" not in texts[name]
+    assert "default-src 'none'" in texts["dossier.html"]
+    assert "aria-labelledby" in texts["dossier.html"]
+    record = json.loads(texts["dossier.json"])
+    for lines in record["moved"].values():
+        assert all(count == 0 or count >= 5 for line in lines for count in (line["enter"], line["leave"]))
+    with pytest.raises(InputError):
+        found.save(tmp_path / "dossier")
+    assert found.save(tmp_path / "dossier", overwrite=True) == place
+
+
+def test_claims_fail_where_a_group_may_be_worse_off() -> None:
+    rows, one, two = sample()
+    strict = Requirements.of({"error": 0.1}, "tpr_gap", 0.0, rows.attributes, scored=True, costs=True)
+    claims = strict.claims(rows, one, two, strict.worst_pairs(rows, one))
+    assert {"selection of every group", "tpr of every group"} <= set(claims)
+    assert min(each.z for each in claims["tpr of every group"]) < 0
