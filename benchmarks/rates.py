@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from fairfront.problems import rate_problem
 from fairfront.solvers.base import tops
@@ -18,7 +17,8 @@ from .cases import CASES, TWO_GROUPS
 from .comparison import Comparison, number, signed
 from .contest import Contest
 from .learners import boosting
-from .peers import PEERS, Fitting, regression
+from .peers import PEERS, regression
+from .peers.base import base_learner
 from .report import Section, Table
 
 OURS, STACKED, TREES = "fairfront_rates", "fairfront_rates_stacked", "trees_rates"
@@ -26,20 +26,12 @@ LINEAR = ("fairfront_overshoot", "fairlearn_grid_search", "fairlearn_exponentiat
 GAPS = (0.0, 0.02, 0.05)
 HELD_SHARE = 2.0 / 3.0
 """Held-out rows (validation and test, 40 %) over training rows, for the corrected interval."""
-LONG = 25_000
-"""Training rows above which ExponentiatedGradient is left out: four mixtures take minutes per split there."""
 FRESH = 20
-
-
-def _short(fitting: Fitting) -> str | None:
-    return f"more than {LONG} training rows, minutes per split" if len(fitting.train.y) > LONG else None
 
 
 def _methods() -> dict[str, Any]:
     trees = boosting.CONTESTS["boosting"]
     found = {name: PEERS[name] for name in ("plain", OURS, STACKED, *LINEAR)}
-    slow = "fairlearn_exponentiated_gradient"
-    found[slow] = replace(found[slow], limits=_short)
     found[TREES] = replace(trees["fairfront_rates"], name="fairfront, rates, LightGBM")
     found["trees_grid_search"] = replace(trees["grid_search_12"], name="GridSearch 12, LightGBM")
     return found
@@ -206,7 +198,7 @@ def costs() -> Section:
         train = cases.split_of(case, 0).train
         known = {"sensitive_features": train.groups.astype(str), "notion": notion}
         problem = rate_problem(train.X, train.y, estimator=None, **known)
-        plain = _seconds(lambda problem=problem, train=train: clone(problem.estimators[0]).fit(train.X, train.y))[0]
+        plain = _seconds(lambda train=train: base_learner().fit(train.X, train.y))[0]
         fits = _seconds(problem.learn)[0]
         rules, algebra = problem.rules(), problem.objectives.algebra
         gaps = rules.gaps(rules.measured(rules.decide(rules.weights(np.zeros(len(rules.offset))))))

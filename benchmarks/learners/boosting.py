@@ -65,7 +65,7 @@ def counted(learner: Any) -> tuple[Any, list[int]]:
 def in_rates(fitting: Fitting, learner: Any) -> Candidates:
     """Return the rules on posteriors of the learner."""
     rows = fitting.train
-    known = {"estimator": learner, "random_state": fitting.seed, "progress": False, "units": "rates"}
+    known = {"estimator": learner, "random_state": fitting.seed, "progress": False, "units": "rates", "held_out": False}
     front = ff.trace(rows.X, rows.y, sensitive_features=rows.groups, **known)
     return Candidates(lambda X, groups: (front.models.scores(X)[:, 0] > 0).astype(float))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
 
 import fairfront as ff
 from fairfront.frontier.group_thresholds import threshold_curve
@@ -45,8 +46,9 @@ def rules(learners: Callable[[Fitting], Any]) -> Any:
         rows = fitting.train
         known = {"estimator": learners(fitting), "random_state": fitting.seed, "progress": False}
         asked = {"sensitive_features": rows.groups, "units": "rates", "n_points": fitting.n_points}
-        front = ff.trace(rows.X, rows.y, **asked, **known)
-        fits = 4 * sum(guess.model is not None for guess in front.models.guesses)  # three folds and all rows
+        front = ff.trace(rows.X, rows.y, **asked, **known, held_out=False)
+        guesses = [guess.model for guess in front.models.guesses if guess.model is not None]
+        fits = sum(1 if type(model) is LogisticRegression else 4 for model in guesses)  # three folds and all rows
         scores = lambda X: front.models.scores(X)[:, 0]  # noqa: E731
         return Candidates(lambda X, groups: (scores(X) > 0).astype(np.float64), scores=scores, solved=fits)
 

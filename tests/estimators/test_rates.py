@@ -25,7 +25,6 @@ from fairfront.frontier.frontier_columns import subset
 from fairfront.frontier.rate_frontier import Rates
 from fairfront.objectives import NOTIONS as REGISTERED
 from fairfront.objectives import GroupProbabilities
-from fairfront.problems import rate_problem
 from fairfront.problems.guesses import Scaling, fit_scaling
 from fairfront.problems.posteriors import RuleClassifier, mixing_shares
 from fairfront.solvers import Status
@@ -329,13 +328,6 @@ def test_approval_rates_and_costs_are_for_two_classes() -> None:
     X, y, group = draw(3)
     with pytest.raises(InputError, match="approval_rate is for two classes, found 3"):
         ff.trace(X, y, sensitive_features=group, units=Rates(approval_rate=0.5))
-
-
-def test_collections_are_refused() -> None:
-    dask = pytest.importorskip("dask.array")
-    X, y, group = draw(n=300)
-    with pytest.raises(InputError, match="units='rates' is for data in memory, found Dask collections"):
-        rate_problem(dask.from_array(X), y, estimator=None, sensitive_features=group)
 
 
 @pytest.mark.parametrize("name", sorted(REGISTERED))

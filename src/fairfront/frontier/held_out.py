@@ -201,6 +201,7 @@ def readings_judge(
     parts = len(folds.pairs)
     wide = f", standard errors times {FEW_FOLDS}" if 1 < parts < FOLDS else ""
     made = "one held-out part" if parts == 1 else f"predictions of {parts} folds{wide}"
+    made = made if parts else "leave-one-out in closed form"
 
     def judge(front: Frontier, fits: Sequence[Reading]) -> Frontier:
         held, kept = folds.held, (fit.scores for fit in fits)

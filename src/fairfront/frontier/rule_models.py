@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from ..exceptions import InputError
 from ..objectives import Array, Task
-from ..problems.guesses import Guess, Posteriors, Scaling
+from ..problems.guesses import Guess, Posteriors, Scaling, logistic_model
 from ..problems.posteriors import RuleClassifier, Stack, rule_scores
 from .estimator_models import read_estimators, write_estimators
 from .models import Models, Places, Stored, read_known
@@ -95,7 +95,7 @@ class RuleModels(Models):
         for i, kind in enumerate(known.pop("guesses")):
             model = next(foreign) if kind == FOREIGN else None
             if kind == PLAIN:
-                model = _logistic(arrays[f"coef_{i}"], arrays[f"intercept_{i}"], names)
+                model = logistic_model(arrays[f"coef_{i}"], arrays[f"intercept_{i}"], names)
             scaling = Scaling(arrays[f"slope_{i}"], arrays[f"bias_{i}"])
             guesses.append(Guess(model, arrays[f"seen_{i}"], scaling))
         each = len(guesses) // known.pop("parts")
@@ -110,15 +110,3 @@ class RuleModels(Models):
                 f"rules have the shape {found.rules.shape}, expected (N, {pairs}, {K}) finite numbers; save it again."
             )
         return found
-
-
-def _logistic(coef: Array, intercept: Array, names: tuple[str, ...] | None) -> LogisticRegression:
-    """Return a fitted logistic regression with these coefficients."""
-    if coef.ndim != 2 or intercept.shape != coef.shape[:1] or not (np.isfinite(coef).all()):
-        raise InputError(f"coefficients have the shape {coef.shape}, expected finite (K, d); save it again.")
-    model = LogisticRegression()
-    model.coef_, model.intercept_, model.n_features_in_ = coef, intercept, coef.shape[1]
-    model.classes_ = np.arange(max(2, len(coef)))
-    if names is not None:
-        model.feature_names_in_ = np.asarray(names, dtype=object)
-    return model

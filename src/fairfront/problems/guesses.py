@@ -116,6 +116,18 @@ def fit_scaling(P: Array, codes: Ints, weight: Array | None = None, *, joint: bo
     return Scaling((found.x[:-size] @ basis).reshape(size, size), np.asarray(found.x[-size:]))
 
 
+def logistic_model(coef: Array, intercept: Array, names: tuple[str, ...] | None) -> LogisticRegression:
+    """Return a fitted logistic regression with these coefficients."""
+    if coef.ndim != 2 or intercept.shape != coef.shape[:1] or not (np.isfinite(coef).all()):
+        raise InputError(f"coefficients have the shape {coef.shape}, expected finite (K, d); save it again.")
+    model = LogisticRegression()
+    model.coef_, model.intercept_, model.n_features_in_ = coef, intercept, coef.shape[1]
+    model.classes_ = np.arange(max(2, len(coef)))
+    if names is not None:
+        model.feature_names_in_ = np.asarray(names, dtype=object)
+    return model
+
+
 @dataclass(frozen=True, eq=False)
 class Guess:
     """One fitted classifier of numbered classes, and how its probabilities are scaled.

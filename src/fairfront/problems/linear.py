@@ -17,7 +17,7 @@ from ..objectives import Algebra, Array, Layout, Loss, Objectives, Task
 from ..objectives.losses import Squared
 from ..objectives.surrogates import around
 from .design import Frame
-from .pieces import Bound, Names, Piece
+from .pieces import Bound, Names, Piece, unfolded
 from .point import DENSE_LIMIT, TINY, Conjugate, Point, fit_cells, gram
 
 if TYPE_CHECKING:
@@ -180,13 +180,7 @@ class LinearProblem:
         return H
 
     def unfolded(self, H: Array) -> Array:
-        """Return Hessians (..., K d, K d) from the upper triangles of upper pairs of classes, (..., K, K, d, d)."""
-        upper = np.triu(H)
-        H = self.outer(self.outer(upper + np.triu(upper, 1).swapaxes(-1, -2)).swapaxes(-1, -2))
-        for a in range(self.K):
-            for b in range(a):
-                H[..., a, b, :, :] = H[..., b, a, :, :]
-        return np.ascontiguousarray(H.swapaxes(-3, -2)).reshape(*H.shape[:-4], self.K * self.d, self.K * self.d)
+        return unfolded(H, self.outer)
 
     def _factors(self, omega: Array) -> list[Array]:
         """Return what a row of each cell counts in every measure, omega_cell / weight_cell."""

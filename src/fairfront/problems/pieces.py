@@ -272,3 +272,17 @@ class Piece:
 
 def summed(parts: Sequence[tuple[Array, ...]]) -> tuple[Array, ...]:
     return tuple(reduce(np.add, arrays) for arrays in zip(*parts, strict=True))
+
+
+def unfolded(H: Array, outer: Callable[[Array], Array] = lambda G: G) -> Array:
+    """Return Hessians (..., K d, K d) from the upper triangles of upper pairs of classes, (..., K, K, d, d).
+
+    ``outer`` takes gradients of the rows that are kept to those of the weights.
+    """
+    upper = np.triu(H)
+    H = outer(outer(upper + np.triu(upper, 1).swapaxes(-1, -2)).swapaxes(-1, -2))
+    K, d = H.shape[-3], H.shape[-1]
+    for a in range(K):
+        for b in range(a):
+            H[..., a, b, :, :] = H[..., b, a, :, :]
+    return np.ascontiguousarray(H.swapaxes(-3, -2)).reshape(*H.shape[:-4], K * d, K * d)

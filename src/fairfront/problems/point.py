@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -235,18 +235,26 @@ def fit_cells(problem: LinearProblem, omega: Array, W: Array, second_order: bool
     return W
 
 
-def _value_gradient(problem: LinearProblem, omega: Array, W: Array) -> tuple[float, Array]:
+class Curved(Protocol):
+    """What Newton's method needs: cell values and gradients at weights (1, K, d), and Hessians."""
+
+    def cells(self, W: Array) -> Point: ...
+
+    def hessian(self, W: Array, omega: Array) -> Array: ...
+
+
+def _value_gradient(problem: Curved, omega: Array, W: Array) -> tuple[float, Array]:
     point = problem.cells(W[None])
     return float(point.L[0] @ omega), (omega @ point.D[0]).reshape(W.shape)
 
 
-def newton(problem: LinearProblem, omega: Array, W: Array) -> Array:
+def newton(problem: Curved, omega: Array, W: Array) -> Array:
     """Damped Newton with exact Hessians; where they lack curvature, L-BFGS brings W nearer first."""
     W, done = _descend(problem, omega, W)
     return W if done else _descend(problem, omega, lbfgs(problem, omega, W))[0]
 
 
-def _descend(problem: LinearProblem, omega: Array, W: Array) -> tuple[Array, bool]:
+def _descend(problem: Curved, omega: Array, W: Array) -> tuple[Array, bool]:
     """Take Newton steps until the decrease that the last Hessian predicts is rounding (done) or a step fails."""
     value, gradient = _value_gradient(problem, omega, W)
     first = max(abs(value), TINY)
@@ -281,7 +289,7 @@ def _newton_step(factor: Factor, gradient: Array) -> tuple[Array, float]:
     return step, float((step * gradient).sum())
 
 
-def lbfgs(problem: LinearProblem, omega: Array, W: Array) -> Array:
+def lbfgs(problem: Curved, omega: Array, W: Array) -> Array:
     def objective(flat: Array) -> tuple[float, Array]:
         value, gradient = _value_gradient(problem, omega, flat.reshape(W.shape))
         return value, gradient.reshape(-1)

@@ -16,9 +16,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from ..objectives import Array
 from ..validation.inputs import take_rows
-from .fit_rows import Folds
-from .guesses import Coded, Posteriors, Scaling, fit_posteriors, fit_scaling
+from .fit_rows import Folds, Ints
+from .guesses import Coded, Guess, Posteriors, Scaling, fit_posteriors, fit_scaling
 from .learners import SURE
+from .logistic_guesses import LogisticRows
 from .weighted_fits import run_jobs
 
 MIXING = 500
@@ -62,9 +63,18 @@ def learn_posteriors(
     seed: int,
     n_jobs: int | None,
     on_fit: Callable[[], None],
+    closed: LogisticRows | None = None,
 ) -> tuple[Stack, Array]:
-    """Return posteriors of all rows, scaled to rows left out and stacked, and those of the rows left out."""
-    learnt = [_learn(estimator, X, rows, folds, seed, n_jobs, on_fit) for estimator in estimators]
+    """Return posteriors of all rows, scaled to rows left out and stacked, and those of the rows left out.
+
+    Where logistic regressions leave rows out in ``closed`` form, they stand for the estimators that are None.
+    """
+    learnt = [
+        _left_out(closed, rows, on_fit)
+        if estimator is None and closed is not None
+        else _learn(estimator, X, rows, folds, seed, n_jobs, on_fit)
+        for estimator in estimators
+    ]
     pairs, own = [P for _, P in learnt], rows.pair[folds.held]
     knows = np.flatnonzero(own >= 0)
     weight = None if rows.weight is None else rows.weight[folds.held[knows]]
@@ -88,7 +98,33 @@ def _learn(
         left = take_rows(X, out)
         for P, guess in zip(raw, model.guesses, strict=True):
             P[np.searchsorted(held, out)] = guess.raw(left, len(out))
-    guesses = list(models[-1].guesses)
+    return _scaled(list(models[-1].guesses), raw, rows, held, same)
+
+
+def _left_out(closed: LogisticRows, rows: Coded, on_fit: Callable[[], None]) -> tuple[Posteriors, Array]:
+    """Fit logistic regressions once, to the label and to the cell of every label, and leave rows out of them."""
+    raw, guesses = [], []
+    labels = len(rows.cells)
+    for task, ((knows, _), size) in enumerate(zip(rows.tasks, rows.sizes, strict=True)):
+        if size == 1:
+            guesses.append(Guess(None, np.zeros(1, dtype=np.intp), Scaling.none(1)))
+            raw.append(np.ones((len(rows.label), 1)))
+            continue
+        table = np.full((labels, int(rows.cell.max()) + 1), -1, dtype=np.intp)
+        if task == 0:
+            table[:] = np.arange(labels)[:, None]
+        else:
+            table[task - 1, list(rows.cells[task - 1])] = np.arange(size)
+        weight = float(len(knows) if rows.weight is None else rows.weight[knows].sum())
+        guess, P = closed.guess(table, size, weight)
+        guesses.append(guess)
+        raw.append(P)
+        on_fit()
+    return _scaled(guesses, raw, rows, np.arange(len(rows.label), dtype=np.intp), same=False)
+
+
+def _scaled(guesses: list[Guess], raw: list[Array], rows: Coded, held: Ints, same: bool) -> tuple[Posteriors, Array]:
+    """Scale guesses to what they say of rows left out, ``raw``; return them, and P(label, cell) of these rows."""
     for task, (P, (knows, codes)) in enumerate(zip(raw, rows.tasks, strict=True)):
         if not same and guesses[task].model is not None:
             places = np.flatnonzero(np.isin(held, knows))

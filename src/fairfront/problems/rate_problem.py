@@ -2,26 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from sklearn.linear_model import LogisticRegression
 
 from ..exceptions import InputError, spelled
 from ..objectives import Array, Layout, Notion, Objectives, Question, Task
-from ..validation import check_seed, is_dask
+from ..validation import check_positive, check_seed, is_dask
 from . import fit_rows, learners
 from .decision_rules import Rules
 from .fit_rows import Folds, Ints, Reading
 from .guesses import Coded
+from .logistic_guesses import MOST_WEIGHTS, LogisticRows, closed_form
 from .posteriors import RuleClassifier, Stack, learn_posteriors, rule_scores
+from .resources import check_memory
+
+if TYPE_CHECKING:
+    from .dask.problem import DaskProblem
 
 RATES, LOSSES = "units='rates'", "units='losses'"
 RULED = frozenset({"tpr", "fpr", "selection", "error", "recall"})
 """Rates of decisions that rules are traced for: linear in decisions, with a whole that no decision changes."""
 FEWEST_DRIVEN = 16
 """Fewest rows of a label in a compared group: rates of fewer people cannot be driven, and a model would tell them."""
+
+
+FOLDS = 3
+"""Of learners whose rows cannot be left out in closed form."""
+PER_ROW = 64.0  # bytes of a row per pair of label and cell: probabilities, of every fit and together
+
+
+class FarFeatures(NamedTuple):
+    """What is known of features that stay with Dask: their shape and names."""
+
+    shape: tuple[int, int]
+    columns: tuple[str, ...] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,18 +55,26 @@ class RateProblem:
     approval: float | None = None
     seed: int = 0
     n_jobs: int | None = None
+    closed: LogisticRows | None = None
     learnt: list[tuple[Stack, Array]] = field(default_factory=list)
 
     @property
     def fits(self) -> int:
-        """To labels and groups, in every fold and on all rows, of every learner."""
+        """To labels and groups, in every fold and on all rows, of every learner; in closed form once."""
         parts = len(self.folds.pairs) + (not self.folds.same)
-        return parts * len(self.estimators) * sum(size > 1 for size in self.rows.sizes)
+        each = sum(1 if estimator is None else parts for estimator in self.estimators)
+        return each * sum(size > 1 for size in self.rows.sizes)
+
+    @property
+    def learners(self) -> str:
+        """Their names."""
+        names = (LogisticRegression if each is None else type(each) for each in self.estimators)
+        return " and ".join(dict.fromkeys(kind.__name__ for kind in names))
 
     def learn(self, on_fit: Callable[[], None] = lambda: None) -> tuple[Stack, Array]:
         if not self.learnt:
             known = (self.X, self.rows, self.folds, self.seed, self.n_jobs)
-            self.learnt.append(learn_posteriors(self.estimators, *known, on_fit))
+            self.learnt.append(learn_posteriors(self.estimators, *known, on_fit, self.closed))
         return self.learnt[0]
 
     def rules(self, on_fit: Callable[[], None] = lambda: None) -> Rules:
@@ -129,7 +155,7 @@ def rate_problem(
     fit_intercept: bool = True,
     costs: tuple[float, float] | None = None,
     approval_rate: float | None = None,
-    cv: Any = 3,
+    cv: Any = "auto",
     n_jobs: int | None = None,
     random_state: int | None = None,
     person: Any = None,
@@ -141,21 +167,84 @@ def rate_problem(
     with this ridge. ``costs`` are those of a false positive and of a false negative. ``known``: favourable, notion,
     gap, groups, as in `linear_problem`.
     """
-    if any(is_dask(part) for part in (X, y, sensitive_features, sample_weight)):
-        raise InputError(
-            f"{spelled(RATES)} is for data in memory, found Dask collections; give it a sample, X.compute(), or use "
-            f"{spelled(LOSSES)}."
-        )
-    kept = fit_rows.kept_rows(X, y, sensitive_features, sample_weight)
+    question = replace(_question(loss, known), surrogate="rate")
     asked: Sequence[Any] = estimator if isinstance(estimator, (list, tuple)) else [estimator]
     if not len(asked):
         raise InputError("estimator is an empty list, expected classifiers to stack, or None for logistic regression.")
+    given = (X, y, sensitive_features, sample_weight)
+    decided = (costs, approval_rate)
+    if any(is_dask(part) for part in given):
+        from .dask.problem import brought, dask_problem
+
+        if (far := dask_problem(question, *given)) is not None:
+            _check_far(asked, cv, person)
+            return _far_problem(far, ridge, *decided)
+        X, y, sensitive_features, sample_weight = brought(*given)
+    kept = fit_rows.kept_rows(X, y, sensitive_features, sample_weight)
     learner = learners.logistic_learner(kept.X, kept.total, ridge, fit_intercept)
-    chosen = tuple(learner if each is None else each for each in asked)
-    for each in chosen:
+    for each in (learner if each is None else each for each in asked):
         learners.check_guesser(each, loss)
         if kept.weight is not None:
             learners.weight_keyword(each)
+    objectives = Objectives.of(question, kept.labels, kept.groups, kept.weight)
+    task, cells = objectives.task, objectives.layout.cells
+    codes = np.array([task.classes.index(v) for v in kept.labels.tolist()], dtype=np.intp)
+    seed = check_seed(random_state) or 0
+    who = None if person is None else fit_rows.person_codes(person, kept.n, kept.kept)
+    of_rows = np.zeros(len(codes), dtype=np.intp) if cells.shares is not None else cells.of_rows
+    coded, closed = Coded(codes, of_rows, kept.weight), None
+    auto = isinstance(cv, str) and cv == "auto"
+    if auto and None in asked and person is None and closed_form(kept.X, coded.sizes, fit_intercept):
+        closed = LogisticRows.of(kept.X, objectives, _strength(ridge, kept.total), fit_intercept)
+    if closed is not None and all(each is None for each in asked):
+        folds = fit_rows.Folds((), same=False, alone=len(codes))
+    else:
+        folds = fit_rows.find_folds(FOLDS if auto else cv, *kept.whole, kept.kept, cells, True, seed, who)
+    chosen = tuple(learner if each is None and closed is None else each for each in asked)
+    cost = _cost(len(task.classes), task.favourable, *decided)
+    problem = RateProblem(chosen, kept.X, coded, objectives, folds, cost, approval_rate, seed, n_jobs, closed)
+    problem.check()
+    return problem
+
+
+def _far_problem(
+    far: DaskProblem, ridge: float | None, costs: tuple[float, float] | None, approval: float | None
+) -> RateProblem:
+    """Return the problem of rows that stay with Dask; what is kept of each in memory is its probabilities."""
+    objectives, n = far.objectives, far.rows.n
+    task, total = objectives.task, float(objectives.layout.cells.weight.sum())
+    closed = LogisticRows(far.rows, far.frame, _strength(ridge, total), task.kind == "binary", far.feature_names)
+    check_memory(PER_ROW * n * len(task.classes) * objectives.layout.cells.count, f"probabilities of {n} rows")
+    cost, folds = _cost(len(task.classes), task.favourable, costs, approval), fit_rows.Folds((), same=False, alone=n)
+    width = (n, far.d - far.fit_intercept)
+    coded = closed.coded()
+    problem = RateProblem((None,), FarFeatures(width, far.feature_names), coded, objectives, folds, cost, approval)
+    problem = replace(problem, closed=closed)
+    problem.check()
+    if max(1 if size == 2 else size for size in coded.sizes) * far.d > MOST_WEIGHTS:
+        raise InputError(
+            f"{spelled(RATES)} on Dask collections fits at most {MOST_WEIGHTS} weights, found {far.d} columns and "
+            f"{max(coded.sizes)} groups; give it a sample, X.compute(), or use {spelled(LOSSES)}."
+        )
+    return problem
+
+
+def _check_far(asked: Sequence[Any], cv: Any, person: Any) -> None:
+    """Refuse what needs rows in memory."""
+    found = "an estimator" if any(each is not None for each in asked) else "person" if person is not None else "cv"
+    if found == "cv" and isinstance(cv, str) and cv == "auto":
+        return
+    raise InputError(
+        f"{spelled(RATES)} on Dask collections fits logistic regressions and leaves rows out in closed form, found "
+        f"{found}; leave it out, or give it a sample, X.compute()."
+    )
+
+
+def _strength(ridge: float | None, total: float) -> float:
+    return 1.0 if ridge is None else check_positive(ridge, "ridge", zero=True) * total
+
+
+def _question(loss: Any, known: Mapping[str, Any]) -> Question:
     question = Question.of(**known, loss=loss, ridge=0.0, task="classification")
     for notion in question.notions:
         if notion.no_rates or not RULED.issuperset(notion.rates) or _curved(notion):
@@ -164,19 +253,7 @@ def rate_problem(
                 "use 'disparate_mistreatment' for error rates or 'demographic_parity' for selection rates, or "
                 f"{spelled(LOSSES)}."
             )
-    asked_of = (kept.labels, kept.groups, kept.weight)
-    objectives = Objectives.of(replace(question, surrogate="rate"), *asked_of)
-    task, cells = objectives.task, objectives.layout.cells
-    codes = np.array([task.classes.index(v) for v in kept.labels.tolist()], dtype=np.intp)
-    seed = check_seed(random_state) or 0
-    who = None if person is None else fit_rows.person_codes(person, kept.n, kept.kept)
-    folds = fit_rows.find_folds(cv, *kept.whole, kept.kept, cells, True, seed, who)
-    cost = _cost(len(task.classes), task.favourable, costs, approval_rate)
-    of_rows = np.zeros(len(codes), dtype=np.intp) if cells.shares is not None else cells.of_rows
-    coded = Coded(codes, of_rows, kept.weight)
-    problem = RateProblem(chosen, kept.X, coded, objectives, folds, cost, approval_rate, seed, n_jobs)
-    problem.check()
-    return problem
+    return question
 
 
 def _curved(notion: Notion) -> bool:
