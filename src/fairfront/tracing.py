@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 from .exceptions import InputError, progress_bar
 from .frontier import Frontier, assemble
 from .frontier.estimator_frontier import trace_estimator
-from .frontier.held_out import HeldOut, readings_judge, refuse_operating
+from .frontier.held_out import NEAR_ROWS, HeldOut, readings_judge, refuse_operating
 from .frontier.rate_frontier import Rates, as_rates, refuse_losses, trace_rates
+from .frontier.ridges import as_ridges, trace_ridges
 from .objectives import Gap, Groups, Loss, Notion, is_regression, warn_of_proxies
 from .objectives.comparisons import Surrogate
 from .objectives.exposures import per_exposure
@@ -23,7 +24,7 @@ from .solvers.fingerprints import problem_fingerprint
 from .solvers.journal import journal_of
 from .solvers.search import as_search, refuse_linear
 from .storage.checkpoints import check_checkpoint
-from .validation import check_flag, check_progress, check_seed
+from .validation import check_flag, check_progress, check_seed, is_dask
 
 
 def trace(
@@ -39,7 +40,7 @@ def trace(
     solver: str | Solver = "newton",
     preferences: Any = None,
     n_points: int | None = None,
-    ridge: float | None = None,
+    ridge: float | Sequence[float] | None = None,
     fit_intercept: bool = True,
     sample_weight: Any = None,
     exposure: Any = None,
@@ -74,9 +75,10 @@ def trace(
         Newton: how many points to solve, evenly from unconstrained training to the smallest gap; by default as many
         as the curve bends. In rates: how many rules, by default 50 for one gap and 20 for several. First-order
         solvers: most points to keep (100), those that runs ended at always.
-    ridge : float, optional
+    ridge : float or several, optional
         Penalty on the squared weights; by default 1 / (sum of weights), scikit-learn's C = 1, so that a weight of 2 is
-        a row that is there twice.
+        a row that is there twice. Of several ridges (linear models, Newton) the frontier has, at every gap, points
+        of the one with the smallest held-out error there; the column ``ridge`` of `Frontier.table` says which.
     fit_intercept : bool, whether there is an intercept, which is not penalised
     sample_weight : array of shape (n,) of weights of at least 0, optional
     exposure : array of shape (n,) of numbers above 0 (time at risk, trials), optional
@@ -138,7 +140,10 @@ def trace(
             )
         learnt = {"estimator": estimator, "random_state": random_state, "person": person}
         posed = rates.problem(X, y, **learnt, ridge=ridge, fit_intercept=fit_intercept, **rows, **question)
-        unasked = held_out is False or (held_out is None and posed.folds.same)
+        far = posed.X is None or any(map(is_dask, labelled))
+        if held_out and far:
+            raise InputError(NEAR_ROWS)
+        unasked = held_out is False or (held_out is None and (posed.folds.same or far))
         judge = None if unasked else readings_judge(posed.folds, labelled, person=person)
         return trace_rates(posed, rates, n_points, progress, judge)
     if estimator is not None:
@@ -151,9 +156,17 @@ def trace(
         kept |= {"judge": readings_judge(fits.folds, labelled, fits.read, person, held_out)} if held_out else {}
         return trace_estimator(fits, search, **kept)
     chosen = as_solver(solver)
-    problem = linear_problem(X, y, **rows, **question, **linear, offset=added)
-    held = HeldOut.of(problem, chosen, labelled, person, held_out)
-    return trace_problem(problem, chosen, **asked, random_state=random_state, held_out=held, **kept)
+    if (several := as_ridges(ridge)) is None:
+        problem = linear_problem(X, y, **rows, **question, **linear, offset=added)
+        held = HeldOut.of(problem, chosen, labelled, person, held_out)
+        return trace_problem(problem, chosen, **asked, random_state=random_state, held_out=held, **kept)
+    if preferences is not None or checkpoint is not None:
+        what = "preferences" if checkpoint is None else "checkpoint"
+        raise InputError(f"{what} is for one ridge, found {len(several)}; leave one of the two out.")
+    problem = linear_problem(X, y, **rows, **question, **{**linear, "ridge": several[0]}, offset=added)
+    held = HeldOut.of(problem, chosen, labelled, person, True if held_out is None else held_out)
+    known: dict[str, Any] = {"n_points": n_points, "random_state": random_state, "progress": progress}
+    return trace_ridges(problem, several, held, lambda one, judge: trace_problem(one, chosen, held_out=judge, **known))
 
 
 @blas_threads(1)

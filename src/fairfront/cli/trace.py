@@ -129,7 +129,11 @@ def trace(
         ),
     ] = None,
     ridge: Annotated[
-        float | None, typer.Option(metavar="NUMBER", help="Ridge penalty (default: 1 / sum of weights).")
+        str | None,
+        typer.Option(
+            metavar="NUMBER[,NUMBER...]",
+            help="Ridge penalty (default: 1 / sum of weights); of several, the best held-out one at every gap.",
+        ),
     ] = None,
     stability: Annotated[
         int | None,

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..exceptions import FairfrontWarning, InputError
 from ..frontier import Frontier
 from ..frontier.estimator_frontier import fit_capped, trace_estimator
-from ..frontier.models import LinearModels, centred
+from ..frontier.linear_models import LinearModels, centred
 from ..frontier.rate_frontier import Rates, as_rates, fit_rates, trace_rates
 from ..measures.cutoffs import Operating
 from ..objectives import GroupProbabilities, Groups, take_groups

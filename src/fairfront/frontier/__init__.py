@@ -2,7 +2,7 @@
 
 from .frontier import Frontier as Frontier
 from .linear_frontier import assemble as assemble
-from .models import LinearModels as LinearModels
+from .linear_models import LinearModels as LinearModels
 from .models import Models as Models
 from .points import Facts as Facts
 from .points import Points as Points

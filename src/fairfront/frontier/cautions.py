@@ -51,7 +51,7 @@ def _disagreement(front: FrontierFigures, record: Evaluation) -> tuple[str, ...]
     if not isinstance(found, GroupRates) or len(found.levels) != 2:
         return ()
     values, people = getattr(found, rates[0]), found.people(rates[0], facts.task.favourable)
-    plain, end = int(np.argmin(front.loss)), int(np.argmin(front.gaps[:, 0]))
+    plain, end = front.plain, int(np.argmin(front.gaps[:, 0]))
     signed = values[:, 0] - values[:, 1]
     noise = float(np.sqrt((values[plain] * (1.0 - values[plain]) / np.maximum(people, 1)).sum()))
     closed = front.gaps[end, 0] <= CLOSED * front.gaps[plain, 0]
@@ -66,7 +66,7 @@ def _disagreement(front: FrontierFigures, record: Evaluation) -> tuple[str, ...]
 
 def _levelled(front: FrontierFigures, record: Evaluation) -> tuple[str, ...]:
     """Say of which points every group has a larger error than the unconstrained model."""
-    said, plain = [], int(np.argmin(front.loss))
+    said, plain = [], front.plain
     for name, rates in record.groups.items():
         errors = _errors(rates)
         if errors is None:

@@ -21,7 +21,7 @@ from .estimator_models import at_cutoff
 from .explanation import Explanation
 from .frontier_columns import FrontierColumns
 from .judgement import check_comparable, checked_features, encode_labels, held_rows
-from .models import LinearModels
+from .linear_models import LinearModels
 
 ROUNDING = 1e-9
 """A coefficient that is smaller than this share of the other one has no sign of its own."""

@@ -181,6 +181,8 @@ class FrontierColumns(FrontierFigures):
             columns["name"] = np.array(self.models.names, dtype=object)
         if self.facts.trained:  # the loss of candidates is their error, which their evaluation has
             columns["loss"] = self.loss
+        if (ridges := getattr(self.models, "ridges", None)) is not None:
+            columns["ridge"] = ridges
         columns.update(zip(self.facts.gap_columns, self.gaps.T, strict=True))
         for name, record in self.evaluations.items():
             columns.update({f"{name}.{key}": values for key, values in record.columns.items()})

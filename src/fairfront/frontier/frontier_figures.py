@@ -48,6 +48,11 @@ class FrontierFigures(PointColumns):
         )
 
     @property
+    def plain(self) -> int:
+        """The place of unconstrained training: the smallest loss, or the first point where ridges differ."""
+        return 0 if getattr(self.models, "ridges", None) is not None else int(np.argmin(self.loss))
+
+    @property
     def proxies(self) -> tuple[str, ...]:
         """Return the attributes whose groups were given as probabilities, in training or in an evaluation."""
         judged = (name for record in self.evaluations.values() for name in record.proxies)

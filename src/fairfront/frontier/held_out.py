@@ -48,6 +48,10 @@ SCORES = 1 << 25
 FEW_FOLDS = 1.25  # how much less sure figures of fewer than ten folds are, where the path is steep
 FARTHER = 0.5  # how far past zero a path goes on by itself, as a share of the plain gap
 ZERO = 1e-6  # worst gap at the end of a path, as a share of the largest, that is none
+NEAR_ROWS = (
+    "held_out=True needs all rows in memory, found Dask collections; leave it out and evaluate on validation rows, or "
+    "trace a sample of the rows, X.compute()."
+)
 Ints = NDArray[np.intp]
 Judge = Callable[["Frontier", Sequence[Reading]], "Frontier"]
 Asked = bool | Mapping[str, Any] | None
@@ -59,6 +63,7 @@ class HeldOut:
     """Training rows to be judged: labels, groups and weights as they were given, and who each row is, as codes.
 
     ``closed`` says that the closed form applies, ``asked`` that it is made whatever it costs; ``rule`` places cut-offs.
+    ``kept`` takes the scores that were judged last, where somebody asks for them.
     """
 
     rows: tuple[Any, Any, Any]
@@ -67,6 +72,7 @@ class HeldOut:
     closed: bool
     asked: bool
     rule: Operating | None = None
+    kept: list[Array] | None = None
 
     @classmethod
     def of(
@@ -97,10 +103,7 @@ class HeldOut:
         if asked is None and not (closed and isinstance(solver, Newton) and MOST * problem.K * n <= SCORES):
             return None
         if far:
-            raise InputError(
-                "held_out=True needs all rows in memory, found Dask collections; leave it out and evaluate on "
-                "validation rows, or trace a sample of the rows, X.compute()."
-            )
+            raise InputError(NEAR_ROWS)
         if not isinstance(solver, Newton):
             raise InputError(
                 f"held_out=True needs points that are solved to tolerance, found solver {solver.name!r}; use "
@@ -132,6 +135,12 @@ class HeldOut:
             return front
         scores, made = self._scores(front, problem, solved)
         scores = predictions_of(scores, problem.loss.name)
+        if self.kept is not None:
+            self.kept[:] = [scores]
+        return self.joined(front, scores, made)
+
+    def joined(self, front: Frontier, scores: Array, made: str) -> Frontier:
+        """Add the evaluation of scores (N, K, n) that were made before."""
         return _judged(front, self.rows, scores, made, self.rule, person=self.person)
 
     def beyond(self, front: Frontier, problem: LinearProblem, solved: list[Solved], request: Request) -> list[Solved]:
@@ -153,7 +162,7 @@ class HeldOut:
 
     def _scores(self, front: Frontier, problem: LinearProblem, solved: list[Solved]) -> tuple[Array, str]:
         """Return scores (N, K, n) and how they were made."""
-        plain = int(np.argmin(front.loss))
+        plain = front.plain
         if self.closed:
             work = problem.framed()
             W = work.from_user(np.stack([point.W for point in solved]))

@@ -29,7 +29,8 @@ from ..validation import MOST_POINTS, check_confidence, check_count, check_progr
 from .frontier import Frontier
 from .frontier_columns import FrontierColumns
 from .held_out import HeldOut
-from .models import LinearModels, responses_of
+from .linear_models import LinearModels
+from .models import responses_of
 from .points import Facts, Points, multipliers_of
 
 ROUGH = 1e-4
@@ -131,6 +132,10 @@ def same_problem(front: FrontierColumns, rows: Rows) -> LinearProblem:
             "the settings of this frontier are not known (it was saved with a class of your own, or was not traced "
             "here), expected a traced one; trace it again."
         )
+    if getattr(front.models, "ridges", None) is not None:
+        raise InputError(
+            "this frontier has points of several ridges, expected one problem to solve again; trace it with one ridge."
+        )
     problem = problem_of(front.facts.question, *rows)
     problem = front.facts.newton.stated(problem)
     W, known = problem.narrowed(front.models.weights), front.objectives[0]
@@ -168,7 +173,7 @@ def refine_between(front: Front, rows: Rows, between: tuple[int, int], n: int) -
     check_points(problem, n, MOST)
     caps = path_caps_of(front, problem)
     W = problem.from_user(problem.narrowed(front.models.weights))
-    solver = knot_solver(newton, problem, W[int(np.argmin(front.loss))])
+    solver = knot_solver(newton, problem, W[front.plain])
     none = np.zeros(len(solver.rows.b))
     last, end = (solver.evaluate(W[i], none) for i in (first, second))
     knots = []
@@ -247,7 +252,7 @@ def bootstrap_frontier(
         def on_points(done: int) -> None:
             bar.update(done, f"{done} of {n * len(W)} points")
 
-        found = refit(problem, newton, samples, W, caps, int(np.argmin(front.loss)), on_points)
+        found = refit(problem, newton, samples, W, caps, front.plain, on_points)
     tails = [(1.0 - confidence) / 2, (1.0 + confidence) / 2]
 
     def band(values: Array) -> Array:

@@ -12,7 +12,6 @@ from ..exceptions import InputError, progress_bar
 from ..measures.cutoffs import Operating
 from ..objectives import Array
 from ..problems import RateProblem, Reading, blas_threads, rate_problem
-from ..problems.pieces import feature_names
 from ..problems.resources import LEAST, check_time
 from ..problems.weighted_fits import check_jobs
 from ..solvers import Status
@@ -22,6 +21,7 @@ from ..validation import MOST_POINTS, check_count, refuse
 from .frontier import Frontier
 from .held_out import Judge
 from .points import Facts, Points, multipliers_of
+from .ridges import as_ridges
 from .rule_models import RuleModels
 
 GUESSED = (
@@ -119,6 +119,8 @@ def refuse_losses(given: Mapping[str, Any], estimator: Any) -> None:
                 f"{name} is for units='losses', found units='rates', whose rules lower gaps of decisions; leave one of "
                 "the two out."
             )
+    if as_ridges(given.get("ridge")) is not None:
+        raise InputError("ridge is one number for units='rates', found several; leave units out, or give one.")
     if estimator is not None and given.get("ridge") is not None:
         raise InputError("ridge is for logistic posteriors, found an estimator; set its own penalty.")
 
@@ -173,8 +175,6 @@ def _assemble(problem: RateProblem, rates: Rates, path: list[Rule], readings: li
     points = replace(points, objective_names=(rates.loss, *algebra.names[1:]))
     expected = np.stack([rules.rates(rules.expected(each)) for each in decided])
     measured = np.stack([rules.rates(rules.shown(each)) for each in decided])
-    X = problem.X
-    wide = X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else None
     models = RuleModels(
         problem.learn()[0],
         np.stack([rule.weights for rule in path]),
@@ -184,8 +184,7 @@ def _assemble(problem: RateProblem, rates: Rates, path: list[Rule], readings: li
         algebra.mean_names,
         task,
         rates.loss,
-        feature_names(X),
-        wide,
+        *problem.columns,
     )
     return Frontier(models, points, _facts(problem, rates, expected - measured, float(models.duality_gap.max())))
 

@@ -29,7 +29,8 @@ from .estimator_models import EstimatorModels
 from .evaluation_files import Arrays, evaluation_content, inside, outside, stored_evaluation
 from .frontier import Frontier
 from .judgement import published_frontier
-from .models import LinearModels, Models, Stored, task_content, task_of
+from .linear_models import LinearModels
+from .models import Models, Stored, task_content, task_of
 from .points import ARRAYS, Facts, Points
 from .rule_models import RuleModels
 

@@ -188,6 +188,10 @@ class Objectives:
     def with_loss(self, loss: Loss) -> Objectives:
         return replace(self, question=replace(self.question, loss=loss))
 
+    def with_ridge(self, ridge: float) -> Objectives:
+        algebra = replace(self.algebra, p=np.append(self.algebra.p[:-1], ridge))
+        return replace(self, question=replace(self.question, ridge=ridge), algebra=algebra)
+
     @property
     def proxies(self) -> tuple[str, ...]:
         return tuple(attribute.name for attribute in self.attributes if attribute.is_proxy)

@@ -43,6 +43,7 @@ class LinearProblem:
         self.penalised[-1] = not intercept
         self.inverse_metric: Array | None = None
         self.rounded: Bound | None = None
+        self.begin: Array | None = None
         self.frame = frame or Frame.plain(self.d - intercept, intercept)
         self.inside = self.frame.trivial
 
@@ -98,6 +99,10 @@ class LinearProblem:
         bound, rows = self.measures, self.piece
         slopes = zip(bound, rows.slopes(bound, self.inner(W)), strict=True)
         return self._with(rounded=[(around(m, share * slope, rows.targets, width), at) for (m, at), slope in slopes])
+
+    def with_ridge(self, ridge: float, begin: Array | None = None) -> Self:
+        """On the same rows; fits begin at weights (K, d) in the users' units, where given."""
+        return self._with(objectives=self.objectives.with_ridge(ridge), begin=begin)
 
     def with_algebra(self, algebra: Algebra) -> Self:
         return self._with(objectives=replace(self.objectives, algebra=algebra))
@@ -210,6 +215,7 @@ class LinearProblem:
         if not self.inside:
             inner = self.framed()
             return inner.to_user(inner.fit(omega, None if start is None else inner.from_user(start)))
+        start = self.from_user(self.begin) if start is None and self.begin is not None else start
         first = np.zeros((self.K, self.d)) if start is None else np.array(start, dtype=np.float64)
         if start is None and self.fit_intercept and self.loss.link:
             added = 0.0 if self.piece.offset is None else float(self.piece.offset.mean())

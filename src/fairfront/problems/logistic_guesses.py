@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit, softmax
 
+from ..exceptions import InputError, spelled
 from ..objectives import LOSSES, Array, Cells, Objectives
 from ..validation.inputs import check_matrix
-from .design import Frame
+from .design import DenseDesign, Frame
 from .fit_rows import Ints
 from .guesses import Coded, Guess, Scaling, logistic_model
 from .pieces import Names, Piece, feature_names, moments, unfolded
@@ -29,6 +30,7 @@ from .resources import check_memory, in_threads
 if TYPE_CHECKING:
     from .dask.partition import DaskRows
 
+RATES = "units='rates'"
 MOST_WEIGHTS = 500
 """Weights of a fit, of all its classes, up to which rows are left out in closed form."""
 CLIP = 0.95
@@ -152,6 +154,11 @@ def _labels(piece: Piece, binary: bool) -> tuple[Ints, Ints]:
 
 
 def _codes(piece: Piece, binary: bool) -> tuple[Ints, Ints, Array]:
+    if not isinstance(piece.design, DenseDesign):
+        raise InputError(
+            f"{spelled(RATES)} on Dask collections needs dense partitions, found sparse matrices; give it a sample, "
+            "X.compute(), or dense partitions, X.map_blocks(lambda part: part.toarray())."
+        )
     weight = piece.cells.row_weight
     return *_labels(piece, binary), np.ones(piece.n) if weight is None else weight
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -16,14 +16,15 @@ from . import fit_rows, learners
 from .decision_rules import Rules
 from .fit_rows import Folds, Ints, Reading
 from .guesses import Coded
-from .logistic_guesses import MOST_WEIGHTS, LogisticRows, closed_form
+from .logistic_guesses import MOST_WEIGHTS, RATES, LogisticRows, closed_form
+from .pieces import Names, feature_names
 from .posteriors import RuleClassifier, Stack, learn_posteriors, rule_scores
 from .resources import check_memory
 
 if TYPE_CHECKING:
     from .dask.problem import DaskProblem
 
-RATES, LOSSES = "units='rates'", "units='losses'"
+LOSSES = "units='losses'"
 RULED = frozenset({"tpr", "fpr", "selection", "error", "recall"})
 """Rates of decisions that rules are traced for: linear in decisions, with a whole that no decision changes."""
 FEWEST_DRIVEN = 16
@@ -35,16 +36,13 @@ FOLDS = 3
 PER_ROW = 64.0  # bytes of a row per pair of label and cell: probabilities, of every fit and together
 
 
-class FarFeatures(NamedTuple):
-    """What is known of features that stay with Dask: their shape and names."""
-
-    shape: tuple[int, int]
-    columns: tuple[str, ...] | None
-
-
 @dataclass(frozen=True, eq=False)
 class RateProblem:
-    """Learners, their rows, and what their decisions are compared by; ``learnt`` holds the posteriors once made."""
+    """Learners, their rows, and what their decisions are compared by; ``learnt`` holds the posteriors once made.
+
+    An estimator of None is a logistic regression whose rows are left out in ``closed`` form; X is None where the rows
+    stay with Dask.
+    """
 
     estimators: tuple[Any, ...]
     X: Any
@@ -70,6 +68,14 @@ class RateProblem:
         """Their names."""
         names = (LogisticRegression if each is None else type(each) for each in self.estimators)
         return " and ".join(dict.fromkeys(kind.__name__ for kind in names))
+
+    @property
+    def columns(self) -> tuple[Names, int | None]:
+        """Names of features and their number, where known."""
+        if self.closed is not None:
+            return self.closed.names, self.closed.rows.d - self.closed.frame.intercept
+        shape: tuple[Any, ...] = getattr(self.X, "shape", ())
+        return feature_names(self.X), int(shape[1]) if len(shape) == 2 else None
 
     def learn(self, on_fit: Callable[[], None] = lambda: None) -> tuple[Stack, Array]:
         if not self.learnt:
@@ -216,10 +222,8 @@ def _far_problem(
     closed = LogisticRows(far.rows, far.frame, _strength(ridge, total), task.kind == "binary", far.feature_names)
     check_memory(PER_ROW * n * len(task.classes) * objectives.layout.cells.count, f"probabilities of {n} rows")
     cost, folds = _cost(len(task.classes), task.favourable, costs, approval), fit_rows.Folds((), same=False, alone=n)
-    width = (n, far.d - far.fit_intercept)
     coded = closed.coded()
-    problem = RateProblem((None,), FarFeatures(width, far.feature_names), coded, objectives, folds, cost, approval)
-    problem = replace(problem, closed=closed)
+    problem = RateProblem((None,), None, coded, objectives, folds, cost, approval, closed=closed)
     problem.check()
     if max(1 if size == 2 else size for size in coded.sizes) * far.d > MOST_WEIGHTS:
         raise InputError(

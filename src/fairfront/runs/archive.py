@@ -10,7 +10,8 @@ from typing import Any
 
 from ..exceptions import InputError
 from ..explorer import Details
-from ..frontier.models import FOLDER, LinearModels, Stored, task_content, task_of
+from ..frontier.linear_models import LinearModels
+from ..frontier.models import FOLDER, Stored, task_content, task_of
 from ..frontier.rule_models import FOREIGN, RuleModels
 from ..frontier.store import load_frontier
 from ..storage.documents import read_json

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..exceptions import ChangedError, InputError
 from ..frontier.judgement import operating_words
-from ..frontier.models import LinearModels
+from ..frontier.linear_models import LinearModels
 from ..objectives import Array, Task, is_likelihood
 from ..storage.documents import parse_json, read_bytes
 from ..tables.encoder import NONE, OTHER, Block, NumberBlock, TableEncoder
@@ -225,7 +225,12 @@ def scorecard(encoder: TableEncoder, models: LinearModels, place: int) -> dict[s
         lines += list(_coefficients(block, coef[:, start : start + width]))
         start += width
     classes = [str(each) for each in models.task.classes] if models.task.kind == "multiclass" else []
-    return {"classes": classes, "intercept": intercept.tolist(), "ridge": models.ridge, "lines": lines}
+    return {
+        "classes": classes,
+        "intercept": intercept.tolist(),
+        "ridge": float(models.each_ridge[place]),
+        "lines": lines,
+    }
 
 
 def _sign(task: Task) -> float:

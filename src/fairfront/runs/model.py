@@ -17,7 +17,8 @@ from scipy.special import expit, softmax
 from ..exceptions import InputError, progress_bar, spelled
 from ..frontier.candidates import scores_of
 from ..frontier.estimator_models import at_cutoff
-from ..frontier.models import LinearModels, for_favourable
+from ..frontier.linear_models import LinearModels
+from ..frontier.models import for_favourable
 from ..frontier.rule_models import RuleModels
 from ..measures.cutoffs import Operating, OperatingPoint
 from ..objectives import Array, Task, is_likelihood

@@ -15,7 +15,7 @@ from ..explorer import describe_points
 from ..frontier import Frontier
 from ..frontier.held_out import HELD_OUT
 from ..frontier.judgement import published_frontier
-from ..frontier.models import LinearModels
+from ..frontier.linear_models import LinearModels
 from ..measures.disclosure import LIMIT
 from ..objectives import GroupProbabilities, Groups, warn_of_names
 from ..objectives.groups import rounded

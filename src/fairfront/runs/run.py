@@ -12,7 +12,7 @@ from ..exceptions import InputError
 from ..explorer import Details, frontier_fragment, write_explorer
 from ..frontier import Frontier
 from ..frontier.judgement import operating_words
-from ..frontier.models import LinearModels
+from ..frontier.linear_models import LinearModels
 from ..frontier.rule_models import RuleModels
 from ..frontier.store import KIND as FRONTIER_KIND
 from ..frontier.store import write_frontier

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..exceptions import InputError, spelled
 from ..frontier.linear_frontier import MOST_REFITS
+from ..frontier.ridges import as_ridges, read_ridge
 from ..measures.cutoffs import Operating, as_costs
 from ..objectives import LOSSES, NOTIONS
 from ..objectives.bands import check_bands
@@ -90,7 +91,7 @@ class Settings(Record):
     surrogate: Surrogate = "loss"
     loss: str = "logistic"
     model: Model = "linear"
-    ridge: float | None = None
+    ridge: float | tuple[float, ...] | None = None
     n_points: int | None = None
     max_fits: int = 12
     split: str = "60/20/20"
@@ -146,7 +147,7 @@ class Settings(Record):
                 raise refuse(name, given, "the name of a column")
         if not (self.favourable is None or isinstance(self.favourable, (str, Real, np.generic))):
             raise refuse("favourable", self.favourable, f"one value of {self.target!r}")
-        if self.ridge is not None:
+        if self.ridge is not None and as_ridges(self.ridge) is None:
             check_positive(self.ridge, "ridge", zero=True)
         if self.n_points is not None:
             check_count(self.n_points, "n_points", least=2, most=MOST_POINTS)
@@ -183,6 +184,8 @@ class Settings(Record):
             raise InputError(
                 f"the model 'stacked' is for {spelled('units')} rates, found losses; choose another model."
             )
+        if rates and as_ridges(self.ridge) is not None:
+            raise InputError(f"{spelled('ridge')} is one number for {spelled('units')} rates, found several; give one.")
         unread = ("max_fits", "ridge") if rates else ("n_points", "ridge", "surrogate")
         idle, other = (("max_fits",), "boosting") if linear else (unread, "linear")
         for each in fields(self):
@@ -233,10 +236,9 @@ class Settings(Record):
         for key in ("notion", "drop", "allow", "text", "numbers", "missing"):
             if key in given:
                 given[key] = check_names(given[key], key)
-        if "costs" in given:
-            given["costs"] = as_costs(given["costs"])
-        if "dates" in given:
-            given["dates"] = as_dates(given["dates"])
+        for key, read in (("costs", as_costs), ("dates", as_dates), ("ridge", read_ridge)):
+            if key in given:
+                given[key] = read(given[key])
         return cls(**asdict(compared), **given)
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..exceptions import spelling
 from ..frontier import Frontier
-from ..frontier.models import LinearModels
+from ..frontier.linear_models import LinearModels
 from ..frontier.rate_frontier import Rates
 from ..frontier.rule_models import RuleModels
 from ..objectives import Groups
@@ -61,7 +61,10 @@ def _ruled(ready: Prepared, known: dict[str, Any]) -> Frontier:
     trees = _boosted_trees(settings)
     learner = {"linear": None, "boosting": trees, "stacked": [None, trees]}[settings.model]
     asked = settings.operating
-    known |= {"units": Rates(asked.cutoff, asked.approval_rate, asked.costs), "held_out": True}
+    known |= {
+        "units": Rates(asked.cutoff, asked.approval_rate, asked.costs),
+        "held_out": None if ready.sizes["validation"] else True,
+    }
     known |= {"ridge": settings.ridge, "n_points": settings.n_points}
     front = trace(train.X, train.y, estimator=learner, **known)
     assert isinstance(front.models, RuleModels)
