@@ -12,7 +12,7 @@ from .frontier.estimator_frontier import trace_estimator
 from .frontier.held_out import NEAR_ROWS, HeldOut, readings_judge, refuse_operating
 from .frontier.rate_frontier import Rates, as_rates, refuse_losses, trace_rates
 from .frontier.ridges import as_ridges, trace_ridges
-from .objectives import Gap, Groups, Loss, Notion, is_regression, warn_of_proxies
+from .objectives import Gap, Groups, Loss, Notion, Within, is_regression, warn_of_proxies
 from .objectives.comparisons import Surrogate
 from .objectives.exposures import per_exposure
 from .problems import LinearProblem, blas_threads, linear_problem
@@ -32,6 +32,7 @@ def trace(
     y: Any,
     *,
     sensitive_features: Any,
+    control_features: Any = None,
     favourable: Any = None,
     notion: str | Notion | tuple[str | Notion, ...] | list[str | Notion] = "equal_opportunity",
     surrogate: Surrogate = "loss",
@@ -64,6 +65,9 @@ def trace(
     y : array of shape (n,) of labels of any kind, or of numbers for a regression's loss, such as ``loss="squared"``
     sensitive_features : array, series, frame, mapping or GroupProbabilities
         The group of every row; several columns are taken each on its own unless ``groups`` crosses them.
+    control_features : optional
+        Columns inside whose levels groups are compared, such as departments: gaps are pooled over levels, or each of
+        them counts (``groups=Groups(strata="each")``).
     favourable : the label that is good for the person; by default the second of the sorted classes
     notion, surrogate, loss, gap : what is compared, by loss or by smooth rate, the training loss, and the gap function
     solver : str or solver
@@ -122,6 +126,7 @@ def trace(
     if held_out is not None and not isinstance(held_out, Mapping):
         check_flag(held_out, "held_out")
     warn_of_proxies(sensitive_features)
+    sensitive_features = Within.of(sensitive_features, control_features)
     y, sample_weight = per_exposure(y, sample_weight, exposure, regression=is_regression(loss))
     rows: dict[str, Any] = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "groups": groups}
     question: dict[str, Any] = {"favourable": favourable, "notion": notion, "loss": loss, "gap": gap}

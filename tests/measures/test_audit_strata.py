@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import fairfront as ff
-from fairfront.measures.audits import levels_of
 from fairfront.measures.lines import mantel_haenszel_gap, mantel_haenszel_ratio
+from fairfront.objectives.strata import Strata
 
 
 def test_worked_example_of_two_age_bands() -> None:
@@ -68,9 +68,9 @@ def test_groups_too_few_within_a_level_are_said_to_be() -> None:
 
 
 def test_levels_are_crossed_and_missing_is_a_level() -> None:
-    found = levels_of({"a": ["x", "y", None, "x"], "b": [1, 1, 2, 2]}, 4)
+    found = Strata.of({"a": ["x", "y", None, "x"], "b": [1, 1, 2, 2]}, 4).rows
     assert {k: v.tolist() for k, v in found.items()} == {"x & 1": [0], "x & 2": [3], "y & 1": [1], "(missing) & 2": [2]}
     many = {f"c{k}": np.arange(400) // 100 * 40 + 7 * k for k in range(12)}
-    assert len(levels_of(many, 400)) == 4  # names are made of levels that occur, not of all that could
+    assert len(Strata.of(many, 400).rows) == 4  # names are made of levels that occur, not of all that could
     with pytest.raises(ff.InputError, match="use bands"):
-        levels_of(np.arange(2000), 2000)
+        Strata.of(np.arange(2000), 2000)

@@ -213,6 +213,7 @@ OPTIONS: dict[str, Kind] = {
     "loss": NAME,
     "gap": NAME,
     "path": NAME,
+    "strata": NAME,
     "task": NAME | "None",
     "criterion": NAME,
     "groups": kind("None"),

@@ -90,6 +90,13 @@ def trace(
         str | None,
         typer.Option(metavar="COLUMN", help="Numbers added to the scores of values as they are (coefficient 1)."),
     ] = None,
+    control: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Compare groups within the levels of this column; may be repeated."),
+    ] = None,
+    strata: Annotated[
+        Literal["pooled", "each"], typer.Option(help="With --control: gaps pooled over levels, or of each level.")
+    ] = "pooled",
     person: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="Who a row is of: rows of one person stay in one part of the split."),

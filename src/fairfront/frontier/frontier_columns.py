@@ -11,6 +11,7 @@ import numpy as np
 
 from ..exceptions import InputError, require
 from ..measures.cutoffs import Operating
+from ..objectives import Within
 from ..objectives.exposures import per_exposure
 from ..problems.offsets import with_offset
 from ..validation import BACKENDS, check_choice, check_text, is_dask
@@ -33,6 +34,7 @@ class FrontierColumns(FrontierFigures):
         y: Any,
         *,
         sensitive_features: Any,
+        control_features: Any = None,
         name: str = "validation",
         sample_weight: Any = None,
         exposure: Any = None,
@@ -52,6 +54,8 @@ class FrontierColumns(FrontierFigures):
         Parameters
         ----------
         X, y, sensitive_features, sample_weight : rows to judge on, in memory or as Dask collections
+        control_features : optional
+            Columns inside whose levels groups are compared too: gaps such as ``tpr_within_gap`` are pooled over levels.
         name : what the rows are for; rows called test never place a cut-off
         exposure, offset : as in `trace`, an offset that was an array as one here too; figures are per unit of exposure
         cutoff, approval_rate, costs : optional
@@ -63,7 +67,9 @@ class FrontierColumns(FrontierFigures):
         """
         check_text(name, "name", "the name of the evaluation")
         asked = asked_of(Operating(cutoff, approval_rate, costs), self.evaluations, name, like, self.models)
-        rows = self._trained_rows(X, y, sensitive_features, sample_weight, exposure, offset)
+        rows = self._trained_rows(
+            X, y, Within.of(sensitive_features, control_features), sample_weight, exposure, offset
+        )
         X, y, sensitive_features, sample_weight = rows
         if any(is_dask(each) for each in rows):
             from .dask_judgement import evaluate_parts
@@ -118,6 +124,7 @@ class FrontierColumns(FrontierFigures):
         y: Any,
         *,
         sensitive_features: Any,
+        control_features: Any = None,
         between: tuple[int, int],
         n: int = 5,
         sample_weight: Any = None,
@@ -128,12 +135,15 @@ class FrontierColumns(FrontierFigures):
 
         Parameters
         ----------
-        X, y, sensitive_features, sample_weight, exposure, offset : the data of training; others are refused
+        X, y, sensitive_features, control_features, sample_weight, exposure, offset
+            The data of training; others are refused.
         between, n : ids of two points, and how many to add between them, with caps at even distances
         """
         from .linear_frontier import refine_between
 
-        rows = self._trained_rows(X, y, sensitive_features, sample_weight, exposure, offset)
+        rows = self._trained_rows(
+            X, y, Within.of(sensitive_features, control_features), sample_weight, exposure, offset
+        )
         return refine_between(self, rows, between, n)
 
     def _trained_rows(
@@ -149,6 +159,7 @@ class FrontierColumns(FrontierFigures):
         y: Any,
         *,
         sensitive_features: Any,
+        control_features: Any = None,
         n: int = 100,
         confidence: float = 0.95,
         sample_weight: Any = None,
@@ -161,14 +172,16 @@ class FrontierColumns(FrontierFigures):
 
         Parameters
         ----------
-        X, y, sensitive_features, sample_weight, exposure, offset
+        X, y, sensitive_features, control_features, sample_weight, exposure, offset
             The data of training; rows are drawn with replacement inside each (group, label) cell.
         n, confidence, random_state, progress
             Number of samples, confidence of the bands, seed of the draws, and whether to show a bar.
         """
         from .linear_frontier import bootstrap_frontier
 
-        rows = self._trained_rows(X, y, sensitive_features, sample_weight, exposure, offset)
+        rows = self._trained_rows(
+            X, y, Within.of(sensitive_features, control_features), sample_weight, exposure, offset
+        )
         return bootstrap_frontier(self, rows, n, confidence, random_state, progress)
 
     def table(self) -> dict[str, Any]:

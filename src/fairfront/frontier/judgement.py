@@ -14,19 +14,18 @@ from numpy.typing import NDArray
 from ..exceptions import GroupWarning, InputError
 from ..measures import Evaluation, auc, evaluate_scores
 from ..measures.cutoffs import NONE_GIVEN, Operating, OperatingPoint, Side
-from ..measures.disclosure import LIMIT
-from ..measures.notion_figures import figures_of, scores_of, with_figures, with_scores
-from ..measures.published import published
-from ..objectives import Array, Attribute, Groups, Task, is_likelihood, take_groups, warn_of_proxies
+from ..measures.notion_figures import figures_of, scores_of, with_figures, with_gaps, with_scores
+from ..measures.within_gaps import within_gaps
+from ..objectives import Array, Attribute, Groups, Task, Within, is_likelihood, take_groups, warn_of_proxies
+from ..objectives.strata import Strata
 from ..problems.fit_rows import person_codes
 from ..problems.pieces import feature_names
 from ..validation import check_text, counted
 from ..validation.inputs import check_labels, check_matrix, check_weights, take_rows, weighted_rows
 from .models import Models, second_class
-from .points import Facts, Points
+from .points import Facts
 
 if TYPE_CHECKING:
-    from .frontier import Frontier
     from .frontier_columns import FrontierColumns
 
 Asked = Operating | OperatingPoint | None
@@ -80,6 +79,7 @@ class HeldRows:
     attributes: tuple[Attribute, ...]
     weight: Array | None
     person: NDArray[np.intp] | None = None
+    strata: Strata | None = None
 
     @classmethod
     def of(
@@ -97,20 +97,26 @@ class HeldRows:
         if rows is not None and weight is not None:
             sensitive_features = take_groups(sensitive_features, rows, len(labels))
             X, labels, weight = take_rows(X, rows), labels[rows], weight[rows]
-        return cls(X, labels, resolve(sensitive_features, len(labels)), weight, people)
+        strata = sensitive_features.strata(len(labels)) if isinstance(sensitive_features, Within) else None
+        return cls(X, labels, resolve(sensitive_features, len(labels)), weight, people, strata)
 
     def take(self, rows: NDArray[np.intp]) -> HeldRows:
         attributes = tuple(each.take(rows) for each in self.attributes)
         weight = None if self.weight is None else self.weight[rows]
         person = None if self.person is None else self.person[rows]
-        return HeldRows(self.X[rows], self.labels[rows], attributes, weight, person)
+        strata = self.strata and replace(self.strata, codes=self.strata.codes[rows])
+        return HeldRows(self.X[rows], self.labels[rows], attributes, weight, person, strata)
 
     def judge(
         self, task: Task, name: str, scores: Array, decided: Any = None, operating: OperatingPoint | None = None
     ) -> Evaluation:
         """Decisions (N, n) are by default those of scores (N, K, n)."""
-        known: dict[str, Any] = {"name": name, "sample_weight": self.weight, "decided": decided, "person": self.person}
-        return replace(evaluate_scores(scores, self.labels, task, self.attributes, **known), operating=operating)
+        rows: Any = {"sample_weight": self.weight, "decided": decided, "person": self.person}
+        record = evaluate_scores(scores, self.labels, task, self.attributes, name=name, **rows)
+        if self.strata is not None:
+            known = (self.labels, self.attributes, self.weight, self.strata.codes)
+            record = with_gaps(record, within_gaps(record, scores, decided, task, *known))
+        return replace(record, operating=operating)
 
     def judge_at(
         self,
@@ -150,9 +156,11 @@ class HeldRows:
         self, record: Evaluation, notions: Sequence[str], task: Task, responses: Callable[[], Array]
     ) -> Evaluation:
         """Add the gaps of scores that notions are about, of responses (N, n)."""
-        names = scores_of(notions, task)
-        known = (self.labels == task.favourable, self.attributes, self.weight)
-        return with_scores(record, names, responses(), *known) if names else record
+        if names := scores_of(notions, task):
+            record = with_scores(
+                record, names, responses(), self.labels == task.favourable, self.attributes, self.weight
+            )
+        return record
 
 
 def with_notions(record: Evaluation, facts: Facts) -> Evaluation:
@@ -187,9 +195,9 @@ def held_rows(
     """Check rows, and match features, labels and groups with training; X may stay ``as_given`` for a stock model."""
     matrix = check_matrix(X) if as_given else checked_features(front.models, X)
     warn_of_proxies(groups, stacklevel=4)
-    labels = encode_labels(check_labels(y, matrix.shape[0]), front.facts.task)
-    resolve = partial(resolve_attributes, front.facts)
-    return HeldRows.of(X if as_given else matrix, labels, groups, sample_weight, resolve, person)
+    labels, resolve = check_labels(y, matrix.shape[0]), partial(resolve_attributes, front.facts)
+    known = (encode_labels(labels, front.facts.task), groups, sample_weight, resolve, person)
+    return HeldRows.of(X if as_given else matrix, *known)
 
 
 def encode_labels(labels: NDArray[Any], task: Task, what: str = "y") -> NDArray[Any]:
@@ -198,9 +206,9 @@ def encode_labels(labels: NDArray[Any], task: Task, what: str = "y") -> NDArray[
     place = {label: i for i, label in enumerate(task.classes)}
     codes = np.array([place.get(label, -1) for label in labels.tolist()], dtype=np.intp)
     if (codes < 0).any():
-        strange = labels[codes < 0][:1].tolist()[0]
         raise InputError(
-            f"{what} has the label {strange!r}, expected those of training: {', '.join(map(repr, task.classes))}."
+            f"{what} has the label {labels[codes < 0].tolist()[0]!r}, expected those of training: "
+            f"{', '.join(map(repr, task.classes))}."
         )
     return codes
 
@@ -266,27 +274,3 @@ def operating_words(record: Evaluation | None, facts: Facts) -> str:
         return facts.rule
     default = "0.5" if is_likelihood(facts.loss) or not facts.trained else "0 (scores)"
     return f"Cut-off {default}: {NONE_GIVEN}."
-
-
-def published_frontier(front: Frontier) -> Frontier:
-    """Return a frontier as it is written: small groups pooled and small counts rounded in its evaluations."""
-    facts, question = front.facts, front.facts.question
-    if question is not None and question.groups.min_size < LIMIT:
-        raise InputError(
-            f"this frontier was traced with Groups(min_size={question.groups.min_size}), so that its gaps may describe "
-            f"fewer than {LIMIT} people, which is not written to files; trace it with min_size={LIMIT} or more."
-        )
-    evaluations = {name: published(record, facts.task) for name, record in front.evaluations.items()}
-    front = replace(front, evaluations=evaluations)
-    if facts.trained:
-        return front
-    if not evaluations:
-        raise InputError("these candidates have no evaluation, expected the one that their axes are from.")
-    record = next(iter(evaluations.values()))  # the axes of candidates are figures of their first evaluation
-    levels = {name: rates.levels for name, rates in record.groups.items()}
-    sensitive = tuple((name, levels.get(name, known)) for name, known in facts.sensitive)
-    front = replace(front, facts=replace(facts, sensitive=sensitive))
-    points = Points.of_record(record, facts.task, facts.notions)
-    if np.array_equal(points.objectives, front.objectives, equal_nan=True):
-        return front
-    return replace(front, points=replace(points, ids=front.ids))

@@ -28,10 +28,10 @@ from .candidates import CandidateModels
 from .estimator_models import EstimatorModels
 from .evaluation_files import Arrays, evaluation_content, inside, outside, stored_evaluation
 from .frontier import Frontier
-from .judgement import published_frontier
 from .linear_models import LinearModels
 from .models import Models, Stored, task_content, task_of
 from .points import ARRAYS, Facts, Points
+from .published_frontier import published_frontier
 from .rule_models import RuleModels
 
 NAME, KIND, SCHEMA = "frontier", "fairfront frontier", 2

@@ -16,8 +16,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import FairfrontWarning, InputError, spelled, spelling
+from ..exceptions import FairfrontWarning, InputError, spelling
 from ..objectives import NOTIONS, Groups, check_groups, count_in_words, take_groups, warn_of_proxies
+from ..objectives.strata import Strata
 from ..problems.dask.passes import reduced
 from ..problems.resources import GIGABYTE, memory
 from ..validation import check_confidence, check_count, check_flag, check_names, check_seed, is_dask
@@ -132,7 +133,7 @@ def audit(
             control = None if control is None else take_groups(control, rows, n)
             n = len(rows)
         lines = lines_of(sensitive, n, groups or Groups())
-        levels = {} if control is None else levels_of(control, n)
+        levels = {} if control is None else Strata.of(control, n).rows
     settings = replace(settings, more=all_of(about, judged.task))
     found = audited(judged, [(each, None) for each in lines], settings, levels, idle)
     return _with_warning(found, backward_sentences(judged, next(iter(found.published().tables.values()))))
@@ -143,24 +144,6 @@ def _with_warning(found: Audit, said: tuple[str, ...]) -> Audit:
         warnings.warn(sentence, FairfrontWarning, stacklevel=3)
     shown = found.published()
     return replace(found, notions=(*found.notions, *said), shown=replace(shown, notions=(*shown.notions, *said)))
-
-
-def levels_of(control_features: Any, n: int) -> dict[str, NDArray[np.intp]]:
-    """Return the rows of each level; several columns are crossed, and missing values are a level of their own."""
-    what = spelled("control_features")
-    columns = as_columns(control_features, what, n=n)
-    codes, names = np.zeros(n, dtype=np.intp), [""]
-    for values in columns.values():
-        found, levels = factorize(values)
-        labels = [*map(str, levels), "(missing)"]
-        crossed = codes * len(labels) + np.where(found < 0, len(levels), found)
-        present, codes = np.unique(crossed, return_inverse=True)
-        if len(present) > max(50, 0.05 * n):
-            raise InputError(f"{what} has {len(present)} levels in {n} rows, expected fewer; use bands.")
-        pairs = [(names[k // len(labels)], labels[k % len(labels)]) for k in present]
-        names = [f"{name} & {label}" if name else label for name, label in pairs]
-    order = np.argsort(codes, kind="stable")
-    return dict(zip(names, np.split(order, np.cumsum(np.bincount(codes))[:-1]), strict=True))
 
 
 PER_VALUE, PER_ROW = 8, 120

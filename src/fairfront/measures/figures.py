@@ -103,8 +103,14 @@ COMPARES = {
 }
 
 
+OF_WITHIN = {
+    f"{name}_within": f"{words}, within levels of the control features and pooled over them"
+    for name, words in COMPARES.items()
+}
+
+
 def _catalogue(*figures: Figure) -> dict[str, Figure]:
-    return {each.name: replace(each, compares=COMPARES.get(each.name, "")) for each in figures}
+    return {each.name: replace(each, compares={**OF_WITHIN, **COMPARES}.get(each.name, "")) for each in figures}
 
 
 SHARES = _catalogue(
@@ -165,6 +171,16 @@ SCORE_GAPS = _catalogue(
 )
 """Figures of scores that are given where a notion is about them, as are those of scores above: normal intervals."""
 
+WITHIN = _catalogue(
+    Figure("selection_within", PEOPLE, "no level has two groups", 0, "rate within levels", "demographic parity"),
+    Figure("tpr_within", FAVOURABLE, "no level has two groups", 0, "TPR within levels", "equal opportunity"),
+    Figure("fpr_within", OTHER, "no level has two groups", 0, "FPR within levels", "predictive equality"),
+    Figure("error_within", PEOPLE, "no level has two groups", 0, "error within levels", "disparate mistreatment"),
+    Figure("prediction_within", VALUE, "no level has two groups", 0, "mean within levels", "demographic parity"),
+    Figure("mse_within", f"squared {VALUE}", "no level has two groups", 0, "error within", "disparate mistreatment"),
+)
+"""Gaps inside levels of control features, pooled over them (Mantel and Haenszel), where these are given."""
+
 VALUES = _catalogue(
     Figure("prediction", VALUE, "no rows", 0, "mean prediction", "demographic parity"),
     Figure("residual", VALUE, "no rows", 0, "mean residual", "balance of residuals"),
@@ -195,7 +211,17 @@ FIGURES_SHOWN = (
 )
 """The figures that notebooks show, in this order."""
 
-FIGURES = {**SHARES, **MORE, **SCORED, **SCORE_GAPS, **VALUES, **MORE_VALUES, **RATIOS, "recall": SHARES["tpr"]}
+FIGURES = {
+    **SHARES,
+    **MORE,
+    **SCORED,
+    **SCORE_GAPS,
+    **WITHIN,
+    **VALUES,
+    **MORE_VALUES,
+    **RATIOS,
+    "recall": SHARES["tpr"],
+}
 
 OF_CLASS = {
     "recall": "no rows of class {label}",
@@ -225,6 +251,7 @@ def is_share(name: str) -> bool:
     return Column.of(name).figure in (
         *SHARES,
         *MORE,
+        *("selection_within", "tpr_within", "fpr_within", "error_within"),
         *("recall", "auc", "selection_ratio", "tpr_ratio", "approval_rate"),
     )
 

@@ -112,17 +112,18 @@ def with_scores(
         wide = float(np.sqrt(np.max(largest_effect(record, attribute.name))))
         gaps_of = {name: score_gaps(name, responses, good, member) for name in names}
         found[attribute.name] = {name: replace(each, error=wide * each.error) for name, each in gaps_of.items()}
-    return _with_gaps(record, found)
+    return with_gaps(record, found)
 
 
-def _with_gaps(record: Evaluation, found: dict[str, dict[str, PairGaps]]) -> Evaluation:
+def with_gaps(record: Evaluation, found: dict[str, dict[str, PairGaps]]) -> Evaluation:
     columns, signed, several = dict(record.columns), dict(record.signed), len(record.groups) > 1
     for attribute, gaps_of in found.items():
         last = np.triu_indices(len(record.groups[attribute].levels), 1)[1] == len(record.groups[attribute].levels) - 1
         for name, pairs in gaps_of.items():
             column = f"{attribute}.{name}_gap" if several else f"{name}_gap"
             columns[column], signed[column] = pairs.worst, pairs.gap[:, last]
-    return replace(record, columns=columns, signed=signed, scored=found)
+    scored = {name: {**record.scored.get(name, {}), **found.get(name, {})} for name in {**record.scored, **found}}
+    return replace(record, columns=columns, signed=signed, scored=scored)
 
 
 def pooled_scores(records: Sequence[Evaluation], pooled: Evaluation) -> Evaluation:
@@ -138,7 +139,7 @@ def pooled_scores(records: Sequence[Evaluation], pooled: Evaluation) -> Evaluati
             )
             for name, some in pairs.items()
         }
-    return _with_gaps(pooled, found) if found else pooled
+    return with_gaps(pooled, found) if found else pooled
 
 
 def published_scores(record: Evaluation, shown: Evaluation) -> Evaluation:
@@ -156,7 +157,7 @@ def published_scores(record: Evaluation, shown: Evaluation) -> Evaluation:
             continue
         prefix = f"{attribute}." if len(record.groups) > 1 else ""
         hidden |= {f"{prefix}{name}_gap": np.full(record.n_models, np.nan) for name in gaps_of}
-    return _with_gaps(replace(shown, columns=hidden), found) if record.scored else shown
+    return with_gaps(replace(shown, columns=hidden), found) if record.scored else shown
 
 
 def worst_scores(judged: Judged, lines: Lines, settings: Settings, fewest: int = 0) -> tuple[Worst, ...]:

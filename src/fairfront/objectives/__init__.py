@@ -30,4 +30,5 @@ from .proxies import warn_of_proxies as warn_of_proxies
 from .quantile_loss import Quantile as Quantile
 from .question import Objectives as Objectives
 from .question import Question as Question
+from .strata import Within as Within
 from .surrogates import Quantity as Quantity

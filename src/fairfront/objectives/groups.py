@@ -1,4 +1,4 @@
-"""Groups: who belongs where, from columns or from probabilities, and how counts of few people are told."""
+"""Groups: who belongs where, from columns or from probabilities."""
 
 from __future__ import annotations
 
@@ -6,24 +6,28 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import GroupWarning, InputError, spelled
-from ..validation import check_count, check_flag, check_instance, counted, refuse, shown
+from ..validation import check_choice, check_count, check_flag, check_instance, counted, refuse, shown
 from ..validation.inputs import as_columns, factorize
 from .bands import banded, check_bands
 from .losses import Array
+from .people import FEWER as FEWER
+from .people import FEWEST as FEWEST
+from .people import STEP as STEP
+from .people import count_in_words as count_in_words
+from .people import counts_in_words as counts_in_words
+from .people import nearest as nearest
+from .people import rounded as rounded
+from .people import rounded_part as rounded_part
 from .proxies import GroupProbabilities
+from .strata import Pooling, Within, without_strata
 
 MISSING = -1
-FEWEST = 10
-"""What is known of fewer people than this is neither written nor shipped, and their number is not told."""
-FEWER = f"fewer than {FEWEST}"
-STEP = 5
-"""Small counts that are published are multiples of it."""
 MOST_LEVELS, MOST_SHARE = 100, 0.1
 """Values of a column, and values per row, above both of which it holds numbers or identifiers instead of groups."""
 Compared = Sequence[tuple[str, NDArray[np.bool_]]]
@@ -103,12 +107,15 @@ class Groups:
     bands : mapping of column name to increasing numbers, optional
         Columns of numbers that are cut into groups: ``{"age": [25, 40, 65]}`` makes "under 25", "25 to 39", "40 to 64"
         and "65 and over".
+    strata : {"pooled", "each"}
+        With ``control_features``: gaps inside strata are pooled (Mantel and Haenszel), or each of them is one.
     """
 
     reference: Any = None
     cross: bool = False
     min_size: int = 30
     bands: Any = None
+    strata: Pooling = "pooled"
 
     def __post_init__(self) -> None:
         named = self.reference.items() if isinstance(self.reference, Mapping) else [("", self.reference)]
@@ -117,6 +124,7 @@ class Groups:
                 raise refuse("reference", self.reference, "a group, or a mapping such as {'race': 'White'}")
         check_flag(self.cross, "cross")
         check_count(self.min_size, "min_size")
+        check_choice(self.strata, "strata", get_args(Pooling))
         if self.bands is not None:
             object.__setattr__(self, "bands", check_bands(self.bands))
 
@@ -136,6 +144,7 @@ class Groups:
         among : sequence of (str, mask of shape (n,))
             Rows that are compared, in words and as masks: a group needs ``min_size`` rows of each.
         """
+        sensitive_features = without_strata(sensitive_features)
         if isinstance(sensitive_features, GroupProbabilities):
             _check_length(sensitive_features, n)
             found = [Attribute(sensitive_features.name, sensitive_features.levels, None, sensitive_features.shares)]
@@ -246,7 +255,7 @@ def _crossed(columns: dict[str, NDArray[Any]]) -> NDArray[Any]:
 
 
 def check_groups(groups: Any) -> Groups | None:
-    expected = "fairfront.Groups(reference=..., cross=..., min_size=..., bands=...)"
+    expected = "fairfront.Groups(reference=..., cross=..., min_size=..., bands=..., strata=...)"
     return None if groups is None else check_instance(groups, Groups, "groups", expected)
 
 
@@ -259,41 +268,12 @@ def _check_length(given: GroupProbabilities, n: int) -> None:
 
 def take_groups(sensitive_features: Any, rows: NDArray[Any], n: int | None) -> Any:
     """Return the groups of some of n rows, columns or probabilities; None for n leaves lengths unchecked."""
+    if isinstance(sensitive_features, Within):
+        control = take_groups(sensitive_features.control, rows, n)
+        return Within(take_groups(sensitive_features.groups, rows, n), control)
     if isinstance(sensitive_features, GroupProbabilities):
         if n is not None:
             _check_length(sensitive_features, n)
         return sensitive_features.take(rows)
     columns = as_columns(sensitive_features, "sensitive_features", n=n)
     return {name: values[rows] for name, values in columns.items()}
-
-
-def count_in_words(count: float) -> str:
-    """Return a count of people for a message, which may be logged: "fewer than 10" in the place of a small one."""
-    if 0 < count < FEWEST:
-        return FEWER
-    return f"{count:.0f}" if count == int(count) else f"{count:.1f}"
-
-
-def counts_in_words(names: Sequence[str], counts: Iterable[float]) -> list[str]:
-    """Return names with their counts of people for a message; beside a small one all are multiples of 5.
-
-    Otherwise what the others leave of all rows, which are often known, would be the small one.
-    """
-    known = [float(count) for count in counts]
-    few = any(0 < count < FEWEST for count in known)
-    told = [count_in_words(STEP * round(count / STEP) if few and count >= FEWEST else count) for count in known]
-    return [f"{name} {count}" for name, count in zip(names, told, strict=True)]
-
-
-def nearest(counts: Array | float) -> Array:
-    return np.asarray(STEP * np.floor(counts / STEP + 0.5))
-
-
-def rounded(counts: Array | float) -> Array:
-    """Return counts of people that may be published: small ones as the nearest of 0, 5 and 10."""
-    return np.where(counts < FEWEST, nearest(counts), counts)
-
-
-def rounded_part(part: int, whole: int) -> int:
-    """Return a part of a published whole such that what is left of it may be published."""
-    return whole - int(rounded(whole - part))

@@ -121,6 +121,7 @@ def proxy_sentences(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def warn_of_proxies(sensitive_features: Any, stacklevel: int = 3) -> None:
+    sensitive_features = getattr(sensitive_features, "groups", sensitive_features)  # those within control features
     if isinstance(sensitive_features, GroupProbabilities):
         warn_of_names((sensitive_features.name,), stacklevel + 1)
 

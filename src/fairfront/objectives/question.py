@@ -21,6 +21,7 @@ from .layout import Layout, build
 from .losses import LOSSES, Array, Logistic, Loss, Measure, Softmax, Task
 from .notions import NOTIONS
 from .proxies import proxy_sentences
+from .strata import Within
 from .surrogates import (
     Bias,
     BinaryRate,
@@ -159,10 +160,11 @@ class Objectives:
         groups = replace(question.groups, reference={each.name: each.reference for each in attributes})
         asked = replace(question, loss=loss, ridge=ridge, favourable=task.favourable_label, groups=groups)
         cell_labels = np.zeros(len(codes), dtype=np.intp) if regression else codes.astype(np.intp)
-        layout, algebra = build(asked, task, cell_labels, attributes, weight)
+        strata = sensitive_features.strata(len(codes)) if isinstance(sensitive_features, Within) else None
+        layout, algebra = build(asked, task, cell_labels, attributes, weight, strata)
         described = tuple(attribute.take(np.arange(0)) for attribute in attributes)
         given = question.favourable is not None
-        return cls(asked, task, described, layout, algebra, task.targets(codes), given, notes)
+        return cls(asked, task, described, layout, algebra, task.targets(codes), given, (*layout.notes, *notes))
 
     @property
     def loss(self) -> Loss:

@@ -235,7 +235,7 @@ def _signs(layout: Layout) -> Array:
     """Return -1 for contrasts of rates of which more is better, where the loss gap has the other sign."""
     found = np.ones(len(layout.contrasts))
     for j, contrast in enumerate(layout.contrasts):
-        average = layout.averages[contrast.plus]
+        average = layout.averages[contrast.terms[0][0]]
         label = average.quantity.label
         if average.quantity.kind == "rate" and label is not None and average.labels in (None, (label,)):
             found[j] = -1.0

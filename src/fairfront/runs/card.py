@@ -120,7 +120,7 @@ def _data(run: Run) -> dict[str, Any]:
         "split": manifest["split"]["rule"],
         "periods": [dict(each) for each in manifest["split"]["periods"]],
         "weight": manifest["settings"].get("weight"),
-        **{name: given for name in ("exposure", "offset") if (given := manifest["settings"].get(name))},
+        **{name: given for name in ("exposure", "offset", "control") if (given := manifest["settings"].get(name))},
         "features": list(manifest["features"]),
         "treatments": treatments(run.encoder, manifest["columns"]),
         "missing_marks": list(run.encoder.missing),

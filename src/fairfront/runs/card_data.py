@@ -58,6 +58,8 @@ def _added(data: Mapping[str, Any]) -> list[tuple[str, str]]:
     exposure, offset = data.get("exposure"), data.get("offset")
     found = [("Exposure", f"{exposure}: values and predictions are per unit of it, and rows are weighted by it")]
     found = found if exposure else []
+    if control := data.get("control"):
+        found.append(("Compared within", f"levels of {', '.join(control)}"))
     return found + ([("Offset", f"{offset}: added to every score as it is, with a coefficient of 1")] if offset else [])
 
 

@@ -117,7 +117,7 @@ def judged_rows(
     part, people, noted, periods = _read(run, source, settings, decimal, check_progress(progress))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GroupWarning)  # the notes say what is left of them in published figures
-        record = front.evaluate(part.X, part.y, **part.people, name=name).evaluations[name]
+        record = front.evaluate(part.X, part.y, **part.people, **part.within, name=name).evaluations[name]
         points = judged_points(front, part, settings, progress, name=name)
     record = published(record, facts.task)
     notes = (*_row_notes(people, settings), *noted, *_group_notes(record, front))
@@ -158,7 +158,7 @@ def _read(
     trained = {each["name"]: each for each in run.manifest["columns"]["columns"]}
     read = (*settings.aside, *(() if settings.offset is None else (settings.offset,)))
     times = [each["column"] for each in run.manifest["split"]["periods"] if each["column"] in source.names]
-    columns = tuple(dict.fromkeys((settings.target, *settings.compared, *read, *times)))
+    columns = tuple(dict.fromkeys((settings.target, *settings.compared, *read, *settings.control, *times)))
     numbers = [name for name in columns if trained[name]["kind"] == "number"]
     known: dict[str, Any] = {"text": [name for name in columns if name not in numbers], "numbers": numbers}
     known["decimal"] = decimal
@@ -183,7 +183,7 @@ def _read(
     if len(used) < FEWEST:
         raise InputError(f"{source.title} has fewer than {FEWEST} rows to judge, expected more; no figures of so few.")
     return (
-        Part(X[used], people.labels.take(), groups, people.weight),
+        Part(X[used], people.labels.take(), groups, people.weight, control=people.control),
         people,
         _strange_notes(strange, schema.n),
         periods,

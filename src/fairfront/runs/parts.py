@@ -25,7 +25,7 @@ from ..measures.audit_record import Audit, audits
 from ..measures.cutoffs import Operating, Side
 from ..measures.decisions import decide
 from ..measures.disclosure import LIMIT
-from ..measures.figures import MORE, MORE_VALUES, SCORE_GAPS, VALUES
+from ..measures.figures import MORE, MORE_VALUES, SCORE_GAPS, VALUES, WITHIN
 from ..measures.intervals import share_interval
 from ..measures.judged import read_judged
 from ..measures.lines import ALL
@@ -38,6 +38,7 @@ from ..objectives import Array, Groups, is_likelihood
 from ..objectives.groups import FEWEST
 from .rows import Part
 from .settings import Settings
+from .within_levels import worst_within
 
 TOLD = ("value", "lower", "upper", "least", "most")
 RESAMPLES = 200
@@ -49,7 +50,7 @@ COUNTS = {"rows_could_be": "n", "labelled_could_be": "positives"}
 CALIBRATION = ("mean_score", "in_the_large", "slope", "brier")
 GAPS = (
     *("tpr_gap", "fpr_gap", "odds_gap", "selection_gap", "error_gap", "precision_gap", "recall_gap", "selection_ratio"),
-    *("tpr_ratio", *(f"{name}_gap" for name in (*MORE, *SCORE_GAPS, *VALUES, *MORE_VALUES))),
+    *("tpr_ratio", *(f"{name}_gap" for name in (*MORE, *SCORE_GAPS, *VALUES, *MORE_VALUES, *WITHIN))),
 )
 """Worst contrasts of a card, in this order on every part."""
 
@@ -99,6 +100,10 @@ def judged_points(
             for done, (one, audit) in enumerate(zip(found.values(), judged, strict=True), start=1):
                 one |= _of_audit(audit.to_dict(small=small), all_of(front.facts.notions, front.facts.task))
                 bar.update(done, f"{done} of {len(found)} points")
+        known_within = (front, paired.record, rows, scores, decided, labels, attributes, CONFIDENCE, small)
+        for place, more in enumerate(worst_within(*known_within)):
+            if (one := found.get(str(int(front.ids[place])))) is not None:
+                one["worst"] += more
         for one in found.values():
             _as_audited(one, found[str(int(front.ids[plain]))])
     return found

@@ -14,8 +14,8 @@ from ..exceptions import FairfrontError, GroupWarning, InputError, ProxyWarning
 from ..explorer import describe_points
 from ..frontier import Frontier
 from ..frontier.held_out import HELD_OUT
-from ..frontier.judgement import published_frontier
 from ..frontier.linear_models import LinearModels
+from ..frontier.published_frontier import published_frontier
 from ..measures.disclosure import LIMIT
 from ..objectives import GroupProbabilities, Groups, warn_of_names
 from ..objectives.groups import rounded
@@ -125,7 +125,7 @@ def judged(run: Run, ready: Prepared, progress: Any, small: int = LIMIT) -> Run:
     asked: dict[str, Any] = {"cutoff": rule.cutoff, "approval_rate": rule.approval_rate, "costs": rule.costs}
     if ready.settings.units == "rates":  # the operating point is inside the rules
         asked = {}
-    front = run.frontier.evaluate(held.X, held.y, **held.people, **asked, person=held.person)
+    front = run.frontier.evaluate(held.X, held.y, **held.people, **held.within, **asked, person=held.person)
     held = held.seen()  # rows of a file larger than memory, or a sample of them
     details = describe_points(front, held.X, held.y, small=small, **held.people)
     front, known = published_frontier(front) if small else front, (ready.settings, progress, small)
@@ -258,7 +258,8 @@ def _stability(front: Frontier, ready: Prepared, progress: Any) -> dict[str, Any
     if not isinstance(front.models, LinearModels):
         return {"why_not": "refits are made for linear models only"}
     try:
-        found = front.stability(train.X, train.y, **train.people, n=n or REFITS, random_state=seed, progress=progress)
+        known = {**train.people, **train.within, "n": n or REFITS, "random_state": seed}
+        found = front.stability(train.X, train.y, **known, progress=progress)
     except FairfrontError as error:
         return {"why_not": str(error)}
     points = {}

@@ -57,6 +57,7 @@ class Prepared:
     weight: Array | None
     rows: Table | ParquetBlocks
     person: NDArray[np.intp] | None = None
+    control: Mapping[str, NDArray[Any]] | None = None
 
     def __post_init__(self) -> None:
         """Refuse a part of a few people, whose figures would be facts about them."""
@@ -107,7 +108,9 @@ class Prepared:
         else:
             some = {name: codes.take(rows) for name, codes in groups.items()}
         weight = None if self.weight is None else self.weight[rows]
-        return Part(X, self.labels.take(rows), some, weight, person=None if self.person is None else self.person[rows])
+        control = None if self.control is None else {name: each[rows] for name, each in self.control.items()}
+        person = None if self.person is None else self.person[rows]
+        return Part(X, self.labels.take(rows), some, weight, person=person, control=control)
 
 
 def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepared:
@@ -183,11 +186,12 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
         weight=people.weight,
         rows=rows,
         person=person,
+        control=people.control,
     )
 
 
 def _check_columns(source: Source, settings: Settings, split: Split) -> None:
-    lists = ("groups", "drop", "text", "allow", "group_probabilities", "numbers")
+    lists = ("groups", "drop", "text", "allow", "group_probabilities", "numbers", "control")
     named = {"target": (settings.target,), **{what: getattr(settings, what) for what in lists}}
     named |= {"dates": tuple(dict(settings.dates)), "bands": tuple(dict(settings.bands))}
     one = {name: getattr(settings, name) for name in ("weight", "exposure", "offset")}
@@ -216,7 +220,11 @@ def _is_too_large(source: Source, schema: Schema, settings: Settings) -> bool:
     if need <= SHARE * room or isinstance(source, FrameSource):
         return False
     parquet = isinstance(source, ArrowSource) and source.kind == "Parquet"
-    in_parts = parquet and settings.model == "linear" and not settings.group_probabilities and settings.offset is None
+    in_parts = (
+        parquet
+        and settings.model == "linear"
+        and not (settings.group_probabilities or settings.offset or settings.control)
+    )
     if in_parts or need <= room:
         return in_parts
     remedy = "convert it to Parquet, which is read in parts" if not parquet else "use --model linear, which reads parts"

@@ -48,6 +48,7 @@ class People:
     weight: Array | None
     unlabelled: int
     idle: int
+    control: Mapping[str, NDArray[Any]] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,7 @@ class Part:
     weight: Any
     drawn: Callable[[], Part] | None = None
     person: NDArray[np.intp] | None = None
+    control: Mapping[str, NDArray[Any]] | None = None
 
     @property
     def n(self) -> int:
@@ -71,6 +73,10 @@ class Part:
     @property
     def people(self) -> dict[str, Any]:
         return {"sensitive_features": self.groups, "sample_weight": self.weight}
+
+    @property
+    def within(self) -> dict[str, Any]:
+        return {} if self.control is None else {"control_features": self.control}
 
     def seen(self) -> Part:
         return self if self.drawn is None else self.drawn()
@@ -98,7 +104,8 @@ def people_of(table: Table, settings: Settings) -> tuple[Table, NDArray[np.intp]
         column = Codes(rate)
     if settings.offset is not None:
         table.complete(settings.offset)
-    return table, used, People(column, target.favourable, groups, weight, target.dropped, idle)
+    control = {name: np.asarray(table.texts(name), dtype=object) for name in settings.control} or None
+    return table, used, People(column, target.favourable, groups, weight, target.dropped, idle, control)
 
 
 def _weights(table: Table, settings: Settings) -> Array | None:

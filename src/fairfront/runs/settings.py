@@ -17,9 +17,10 @@ from ..objectives import LOSSES, NOTIONS
 from ..objectives.bands import check_bands
 from ..objectives.comparisons import Surrogate
 from ..objectives.groups import FEWEST
+from ..objectives.strata import Pooling
 from ..records import Record
 from ..tables import MISSING, check_delimiter, check_encoding
-from ..tables.notation import Decimal, check_decimal, check_form
+from ..tables.notation import Decimal, as_dates, check_decimal, check_form
 from ..tables.split import parse_split
 from ..validation import (
     MOST_POINTS,
@@ -77,6 +78,8 @@ class Settings(Record):
     exposure, offset : str or None
         Columns of a regression: how long or how much a row was at risk (the target is then a count or a total, modelled
         per unit), and what is added to scores as it is: a feature whose coefficient is 1.
+    control, strata : tuple of str, str
+        Columns inside whose levels groups are compared, and whether gaps are "pooled" over levels or "each" counts.
     stability : int or None
         Bootstrap refits for the card; None decides by the size of the data.
     """
@@ -117,6 +120,8 @@ class Settings(Record):
     costs: tuple[float, float] | None = None
     exposure: str | None = None
     offset: str | None = None
+    control: tuple[str, ...] = ()
+    strata: Pooling = "pooled"
 
     def __post_init__(self) -> None:
         self._check_kinds()
@@ -194,6 +199,7 @@ class Settings(Record):
                     f"{spelled(each.name)} is for the model {other!r}, found {self.model!r}; leave it out."
                 )
         check_choice(self.surrogate, "surrogate", get_args(Surrogate))
+        check_choice(self.strata, "strata", get_args(Pooling))
 
     def _check_columns(self) -> None:
         """Refuse groups of both kinds or none, what cannot be done with probabilities, and columns used twice."""
@@ -206,11 +212,11 @@ class Settings(Record):
         if self.target in self.compared:
             raise InputError(f"{self.target!r} is the target and a group column, expected two different columns.")
         used = (*self.aside, *(() if self.offset is None else (self.offset,)))
-        for each in (*self.drop, *used, self.person):
+        for each in (*self.drop, *used, *self.control, self.person):
             if each in (self.target, *self.compared):
-                what = "dropped, a weight, an exposure, an offset or the person"
+                what = "dropped, a weight, an exposure, an offset, a control or the person"
                 raise InputError(f"{each!r} is {what}, but it is also the target or a group column.")
-        for each in (*used, *parse_split(self.split, self.person).columns):
+        for each in (*used, *self.control, *parse_split(self.split, self.person).columns):
             if each in self.drop:
                 raise InputError(f"{each!r} is dropped, but it is also the weight or what rows are split by; keep it.")
             if used.count(each) > 1:
@@ -233,7 +239,7 @@ class Settings(Record):
     ) -> Settings:
         """Return settings as people write them: groups with their references, single names, costs in any form."""
         compared = parse_attributes(groups, group_probabilities, reference, given.get("cross", False))
-        for key in ("notion", "drop", "allow", "text", "numbers", "missing"):
+        for key in ("notion", "drop", "allow", "text", "numbers", "missing", "control"):
             if key in given:
                 given[key] = check_names(given[key], key)
         for key, read in (("costs", as_costs), ("dates", as_dates), ("ridge", read_ridge)):
@@ -290,11 +296,3 @@ class Settings(Record):
 
 def _tuples(value: Any) -> Any:
     return tuple(_tuples(each) for each in value) if isinstance(value, (list, tuple)) else value
-
-
-def as_dates(given: Any) -> tuple[tuple[str, str], ...]:
-    """Return columns with the format of their dates, from a mapping or from texts such as ``applied=%d.%m.%Y``."""
-    if isinstance(given, Mapping):
-        return tuple((str(name), form) for name, form in given.items())
-    parts = [each.rpartition("=") for each in check_names(given, "dates", "COLUMN=FORMAT, or a mapping of such")]
-    return tuple((name, form) for name, _, form in parts)

@@ -29,11 +29,12 @@ def traced(ready: Prepared, **kept: Any) -> Frontier:
         rule.refuse(f"{classes} classes of {settings.target!r}")  # Dask collections tell their classes later
     known: dict[str, Any] = {
         **train.people,
+        **train.within,
         "favourable": ready.favourable,
         "notion": list(settings.notion),
         "surrogate": settings.surrogate,
         "loss": settings.loss,
-        "groups": Groups(reference=dict(settings.reference) or None, cross=settings.cross, min_size=settings.min_size),
+        "groups": Groups(dict(settings.reference) or None, settings.cross, settings.min_size, None, settings.strata),
         "random_state": settings.seed,
         "person": train.person,
         **kept,

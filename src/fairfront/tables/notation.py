@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ..exceptions import InputError, spelled
-from ..validation import check_choice
+from ..validation import check_choice, check_names
 
 ISO = "ISO"
 MONTH = re.compile(r"\d{4}-\d{2}")
@@ -218,3 +218,11 @@ def check_form(form: Any, column: str) -> str:
         f"{spelled('dates')} has {form!r} for {column!r}, expected a format of dates as in Python's strptime, such as "
         "%d.%m.%Y."
     )
+
+
+def as_dates(given: Any) -> tuple[tuple[str, str], ...]:
+    """Return columns with the format of their dates, from a mapping or from texts such as ``applied=%d.%m.%Y``."""
+    if isinstance(given, Mapping):
+        return tuple((str(name), form) for name, form in given.items())
+    parts = [each.rpartition("=") for each in check_names(given, "dates", "COLUMN=FORMAT, or a mapping of such")]
+    return tuple((name, form) for name, _, form in parts)
