@@ -193,7 +193,11 @@ OPTIONS: dict[str, Kind] = {
     "y": LABELS,
     "y_true": LABELS,
     "sensitive_features": GROUPS,
-    "control_features": replace(GROUPS, takes=frozenset({"None"})),
+    "control_features": replace(
+        GROUPS,
+        takes=frozenset({"None"}),
+        more={k: v for k, v in GROUPS.more.items() if k not in ("constant", "missing")},
+    ),
     "sample_weight": WEIGHTS | "half" | "huge",
     "exposure": WEIGHTS,
     "offset": replace(LABELS, more={k: v for k, v in LABELS.more.items() if k not in ("fractions", "constant")})
