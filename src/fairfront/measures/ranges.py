@@ -28,6 +28,10 @@ from .disclosure import LIMIT, middle_steps
 from .spans import Range, joined, stacked
 
 
+FAR = 4 * STEP
+"""Above its limit by so much, a count of the largest group is not one that running totals were rounded for."""
+
+
 @dataclass(frozen=True, eq=False)
 class TableRange:
     """Ranges of rows by label and decision, (N, c, K, K), by label, (c, K), and of groups, (c,)."""
@@ -47,6 +51,8 @@ def table_range(shown: Array, good: int, half: float = STEP // 2) -> TableRange:
     table = shown[:, :, order][:, :, :, order]
     labels = table[0].sum(axis=2)
     rows = labels.sum(axis=1)
+    if _nothing_rounded(table, labels, rows):
+        return TableRange(Range.exactly(shown), Range.exactly(shown[0].sum(axis=2)), Range.exactly(rows))
     sizes, every = _size_range(rows[:-1], float(rows[-1]), LIMIT * K * K, half), slice(None)
     everyone = Range.exactly(rows[None, -1:])
     total = chain_range(labels[None, -1:], everyone, None, LIMIT * K, half, twice=True).at(every, 0)
@@ -65,6 +71,15 @@ def table_range(shown: Array, good: int, half: float = STEP // 2) -> TableRange:
         joined(sizes, Range.exactly(rows[-1:]), 0),
         whole_rows=half == STEP // 2,
     )
+
+
+def _nothing_rounded(table: Array, labels: Array, rows: Array) -> bool:
+    """Tell whether published counts are all so large that none of them can have been rounded, nor taken up another."""
+    K, largest = len(labels[0]), int(np.argsort(rows[:-1], kind="stable")[-1])
+    for counts, limit in ((rows, LIMIT * K * K), (labels, LIMIT * K), (table.swapaxes(0, 1), LIMIT)):
+        if counts.min() <= limit or min(counts[largest].min(), counts[-1].min()) <= limit + FAR:
+            return False
+    return True
 
 
 def _reconciled(cells: Range, labels: Range, sizes: Range, *, whole_rows: bool) -> TableRange:
