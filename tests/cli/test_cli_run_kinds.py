@@ -52,7 +52,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_values(folder: Path, tmp_path: Path) -> None:
     settings = ("--loss", "squared", "--groups", "sex,area", "--notion", "disparate_mistreatment")
     said = fairfront("trace", folder / "values.csv", *BASE, *settings, "-o", tmp_path / "run")
-    assert "upper" not in said  # gaps of predicted values have no interval here
+    assert "mse gap upper" in said  # of standard errors
     (next_line,) = (line for line in said.splitlines() if "fairfront select" in line)
     rule = next_line.split("--least-gap ")[1].split(" -o")[0].replace("--within ", "").split()
     assert rule[0] == "mse"

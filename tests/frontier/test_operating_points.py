@@ -230,10 +230,10 @@ def test_points_that_decide_alike_are_passed_over_by_rules() -> None:
         front.choose(at_most={"tpr_gap": 0.005}, confidence=None)
     assert front.choose(id=int(front.ids[alike][0])) == front.ids[alike][0]
     with pytest.raises(
-        ff.InputError, match=r"comes nearer, but gives nearly everyone the same decision, .*trace further\.$"
+        ff.InputError, match=r"comes nearer, but gives nearly everyone the same decision, .*trace further; "
     ):
         front.choose(at_most={"tpr_gap": -1.0}, confidence=None)
-    with pytest.raises(ff.InputError, match="take expected gaps with confidence=None"):
+    with pytest.raises(ff.InputError, match="choose by expected gaps with confidence=None"):
         front.choose(at_most={"tpr_gap": -1.0})
 
 

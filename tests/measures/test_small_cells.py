@@ -158,7 +158,8 @@ def test_trace_and_select_name_the_pair(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, [*words, "-o", str(tmp_path / "run")], env={"COLUMNS": "200"})
     assert done.exit_code == 0, done.output
     found = re.findall(
-        r"TPR gap of id [\d, ]+: between (.+) \((?:about )?(\d+) people labelled '50000\+\.'\) and", done.output
+        r"TPR gap of id [\d, ]+: (?:perhaps \(.+\) )?between (.+) \((?:about )?(\d+) people labelled '50000\+\.'\) and",
+        done.output,
     )
     assert found
     assert all(int(people) < 1_200 for _, people in found)

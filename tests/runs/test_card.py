@@ -360,7 +360,7 @@ def test_figures_of_values_have_digits_that_count_whatever_the_unit(scale):
     for option in run.options():
         line = next(line for line in printed.splitlines() if line.split()[:1] == [str(option.id)])
         cells = line.replace(" to ", "_").split()
-        for cell, name in zip(cells[1:5], option.figures, strict=True):
+        for cell, name in zip(cells[1:6], option.figures, strict=True):
             noise = 1e-9 * max(each.figures[name] for each in run.options())
             ends = [float(each) for each in cell.split("_")]
             assert len(ends) == 1 + (name in option.ends)

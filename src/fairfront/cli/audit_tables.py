@@ -173,6 +173,10 @@ def _group(cells: Cells, i: int) -> str:
     return escape(f"{group} ({status})" if status in ("reference", "too few") else str(group))
 
 
+def _p_value(value: float) -> str:
+    return "<0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
 def _number(cell: Cell, form: str = "{:.3f}") -> str:
     """Return a number, that it is not defined, or nothing where no comparison was meant."""
     if cell.reason:
@@ -180,7 +184,9 @@ def _number(cell: Cell, form: str = "{:.3f}") -> str:
     if isinstance(cell.value, str):
         return cell.value
     if form == "p":
-        return "<0.0001" if cell.value < 0.0001 else f"{cell.value:.4f}"
+        return "-".join(map(_p_value, cell.ends or (cell.value,)))
+    if form == "{:+.1f}" and cell.ends:
+        return with_ends("", cell.ends, form.format)
     if form == "{:.0f}":
         return count_ends(cell.value, cell.ends)
     return with_ends(form.format(cell.value), cell.ends)

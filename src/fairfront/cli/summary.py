@@ -13,18 +13,19 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..frontier import Frontier
+from ..frontier.cautions import notes_of
 from ..frontier.held_out import HELD_OUT
 from ..frontier.judgement import operating_words
 from ..measures import Evaluation, GroupRates
 from ..measures.disclosure import EXACT, ROUNDED
 from ..measures.figures import VALUES, Column
+from ..measures.promises import has_ends
 from ..measures.spans import Range, count_ends, with_ends
 from ..objectives import Array
 from ..runs import Run
 from ..runs.card_blocks import significant
 from ..runs.options import (
     Option,
-    has_intervals,
     in_words,
     indistinct_words,
     leading_gap,
@@ -75,7 +76,7 @@ def options_json(run: Run) -> dict[str, Any]:
         "suggested": suggested_id(front),
         "operating_point": operating,
         "sensitive": dict(run.manifest["sensitive"]),
-        "notes": list(front.sentences[len(front.facts.notions) :]),
+        "notes": list(notes_of(front)),
         "options": [each.to_json() for each in run.options()],
     }
 
@@ -143,7 +144,7 @@ def print_options(console: Console, front: Frontier, options: list[Option]) -> N
 
 
 def _legend(front: Frontier) -> list[str]:
-    facts, record, sure = front.facts, front.record(), has_intervals(front)
+    facts, record, sure = front.facts, front.record(), has_ends(front.record(), main_gap(front))
     names = [name for name, _ in facts.sensitive]
     gap, lead = in_words(main_gap(front)), in_words(leading_gap(front))
     loss = "loss" if facts.loss_name == "loss" else f"loss (here the {facts.loss_name})"

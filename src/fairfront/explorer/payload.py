@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..exceptions import InputError
 from ..frontier import Facts, Frontier
+from ..frontier.cautions import notes_of
 from ..frontier.judgement import is_test, operating_words
 from ..frontier.models import Models, Places
 from ..frontier.selection import plain_place, promised, walk
@@ -75,7 +76,7 @@ def facts_of(front: Frontier) -> dict[str, Any]:
             {"name": name, "sentence": sentence, "leaves_out": _not_compared(name, task)}
             for name, sentence in zip(facts.notions, facts.sentences, strict=False)
         ],
-        "notes": list(front.sentences[len(facts.notions) :]),
+        "notes": list(notes_of(front)),
         "rates": rates_of(facts.notions, task),
         "left_out": facts.told_left_out,
         "larger": [name for name in columns if larger_is_better(name)],

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..exceptions import spelled
 from ..measures import Evaluation, GroupMeans, GroupRates
-from ..objectives import Array, rates_of
+from ..objectives import Array, proxy_sentences, rates_of
 from .judgement import is_test
 
 if TYPE_CHECKING:
@@ -21,12 +21,22 @@ CLOSED = 0.1  # share of the plain loss gap below which it counts as closed
 CLEAR = 2.0  # standard errors that the plain rate gap is away from zero
 
 
-def cautions(front: FrontierFigures) -> tuple[str, ...]:
-    """Return sentences, from the evaluation that tables show; none of test rows, or of probable groups."""
+def notes_of(front: FrontierFigures, place: int | None = None) -> tuple[str, ...]:
+    """Say what has to be known to read the figures of a frontier, or of one point of it.
+
+    What notions compare is said apart. Cautions are from the evaluation that tables show; there are none of test rows,
+    or of probable groups.
+    """
+    facts = front.facts
+    probable = proxy_sentences([name for name in front.proxies if name not in facts.proxies])
+    return (*facts.sentences[len(facts.notions) :], *probable, *_cautions(front, place))
+
+
+def _cautions(front: FrontierFigures, place: int | None) -> tuple[str, ...]:
     if not front.evaluations or not front.facts.trained or len(front) < 2 or front.proxies:
         return ()
     record = front.record()
-    return () if is_test(record.name) else (*_disagreement(front, record), *_levelled(front, record))
+    return () if is_test(record.name) else (*_disagreement(front, record), *_levelled(front, record, place))
 
 
 def worst_errors(record: Evaluation) -> Array | None:
@@ -64,14 +74,15 @@ def _disagreement(front: FrontierFigures, record: Evaluation) -> tuple[str, ...]
     )
 
 
-def _levelled(front: FrontierFigures, record: Evaluation) -> tuple[str, ...]:
-    """Say of which points every group has a larger error than the unconstrained model."""
+def _levelled(front: FrontierFigures, record: Evaluation, place: int | None) -> tuple[str, ...]:
+    """Say of which points, or that of this one, every group has a larger error than the unconstrained model."""
     said, plain = [], front.plain
     for name, rates in record.groups.items():
         errors = _errors(rates)
         if errors is None:
             continue
         worse = np.flatnonzero((errors > errors[plain]).all(axis=1))
+        worse = worse if place is None else worse[worse == place]
         if len(worse):
             ids = front.ids[worse]
             which = f"id {ids[0]}" if len(ids) == 1 else f"{len(ids)} of {len(front)} models, such as id {ids[-1]},"

@@ -6,8 +6,9 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..measures import Evaluation
-from ..measures.figures import Column, larger_is_better
+from ..measures.figures import VALUES, Column, larger_is_better
 from ..measures.promises import expected, has_ends, shown_by_test, together
+from ..measures.spans import with_ends
 from ..objectives import rates_of
 from ..records import Record
 from ..validation import check_positive
@@ -26,7 +27,8 @@ class Promise:
     ``asked`` is the bound that it was to keep, None where there was none. ``expected`` is what other rows of the same
     population would show of its gap as these rows know it. ``promised`` holds with this ``confidence``: the bound that
     was asked for, where the point was found by it, else the end that holds for all points at once. ``most`` tells
-    whether these are upper bounds.
+    whether these are upper bounds. Where rounded counts leave the observed figure notably open, ``could_be`` are the
+    least and the most that it can be, and what is expected is the worst of it.
     """
 
     figure: str
@@ -36,13 +38,16 @@ class Promise:
     promised: float
     confidence: float
     most: bool
+    could_be: tuple[float, ...] = ()
 
     @property
     def words(self) -> str:
-        bound = "at most" if self.most else "at least"
+        bound, means = "at most" if self.most else "at least", Column.of(self.figure).figure in VALUES
         asked = "" if self.asked is None else f"asked {bound} {self.asked:g}, "
+        seen = with_ends(f"{self.observed:.3g}", self.could_be, "{:.3g}".format if means else None)
+        mean = f"{bound} {self.expected:.3g}" if self.could_be else f"{self.expected:.3g}"
         sure = f"promised {bound} {self.promised:.3g} ({self.confidence:.0%})"
-        return f"{self.figure}: {asked}observed {self.observed:.3g}, expected {self.expected:.3g}, {sure}"
+        return f"{self.figure}: {asked}observed {seen}, expected {mean}, {sure}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -111,7 +116,9 @@ class Choice(Record):
         found = []
         for each in self.promises:
             noise = dict(zip(("noise", "predicted"), shown[each.figure], strict=True)) if each.figure in shown else {}
-            found.append({**asdict(each), "on": self.on, "rows": self.n, **noise})
+            told = {name: value for name, value in asdict(each).items() if name != "could_be"}
+            told |= {"could_be": list(each.could_be)} if each.could_be else {}
+            found.append({**told, "on": self.on, "rows": self.n, **noise})
         return found
 
 
@@ -131,5 +138,7 @@ def choice_of(front: FrontierFigures, rule: Rule, place: int) -> Choice | None:
         kept = name in bounds and rule.confidence is not None
         end = bounds[name] if kept else float(together(record, name, sure)[place])
         shown, mean = float(record.figure(name)[place]), float(expected(record, name)[place])
-        found.append(Promise(name, bounds.get(name), shown, mean, end, sure, not larger_is_better(name)))
+        ends = record.ends(name)
+        could_be = () if ends is None or ends[place, 0] != ends[place, 0] else tuple(ends[place].tolist())
+        found.append(Promise(name, bounds.get(name), shown, mean, end, sure, not larger_is_better(name), could_be))
     return Choice(int(front.ids[place]), record.name, record.n, record.made, tuple(found), record, place)

@@ -14,9 +14,9 @@ from ..measures import Evaluation
 from ..measures.claims import Pair, worst_pair
 from ..measures.cutoffs import OperatingPoint
 from ..measures.promises import together
-from ..objectives import Array, proxy_sentences
+from ..objectives import Array
 from ..validation import check_confidence, check_count, check_text, counted, shown
-from .cautions import cautions
+from .cautions import notes_of
 from .models import Models
 from .points import Facts, PointColumns, Points
 
@@ -61,8 +61,7 @@ class FrontierFigures(PointColumns):
     @property
     def sentences(self) -> tuple[str, ...]:
         """Say what each notion compares, and what else has to be known to read the figures."""
-        probable = proxy_sentences([n for n in self.proxies if n not in self.facts.proxies])
-        return (*self.facts.sentences, *probable, *cautions(self))
+        return (*self.facts.sentences[: len(self.facts.notions)], *notes_of(self))
 
     @property
     def solved(self) -> NDArray[np.intp]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,17 +9,15 @@ from numpy.typing import NDArray
 
 from ..exceptions import spelled
 from ..measures.claims import worst_pair
-from ..measures.figures import MORE, Column, larger_is_better
+from ..measures.figures import Column, larger_is_better
 from ..measures.intervals import worst_gap_floor
-from ..measures.notion_figures import SCORES
 from ..measures.promises import has_ends
 
 if TYPE_CHECKING:
     from .frontier_figures import FrontierFigures
     from .selection import Rule
 
-GAPS = tuple(f"{rate}_gap" for rate in ("tpr", "fpr", "selection", "error", "recall", "precision", *MORE, *SCORES))
-"""Gaps of shares, which have intervals."""
+MOVED = "a bound that is moved until a model meets it was not set beforehand, and holds with less confidence"
 Places = NDArray[np.intp]
 
 
@@ -35,10 +32,9 @@ def nothing_found(rule: Rule, front: FrontierFigures, among: Places) -> str:
     for name, bound, sign in bounds:
         over += np.maximum(rule.values(front, name, sign) - sign * bound, 0.0)
     place = int(among[np.argmin(over[among])])
-    asked = ", ".join(f"{n} {'<=' if s > 0 else '>='} {b:g}" for n, b, s in bounds)
+    asked = _asked(rule, front)
     found = ", ".join(_told(rule, front, name, sign, place) for name, _, sign in bounds)
-    surely = "" if rule.confidence is None else f" at {rule.confidence:.0%} confidence"
-    said = [f"no point has {asked}{surely}", f"the nearest is id {front.ids[place]} with {found}"]
+    said = [f"no point has {asked}", f"the nearest is id {front.ids[place]} with {found}"]
     idle = [i for i in front.solved if over[i] < over[place] and i not in among]
     for some, what in (
         ([i for i in idle if over[i] == 0], "would"),
@@ -49,17 +45,28 @@ def nothing_found(rule: Rule, front: FrontierFigures, among: Places) -> str:
             said.append(f"id {named} {what}, but gives nearly everyone the same decision, or is no better than chance")
     claims = (_least_claim(rule, front, name, among) for name, _, _ in bounds)
     said += [text for text in claims if text]
-    less = "" if rule.confidence is None else f", or take expected gaps with {spelled('confidence=None (0)')}"
-    enough = " ".join(_enough(rule, front, *each, place) for each in bounds)
-    return "; ".join([*said, f"{enough} would take it; or evaluate on more rows or trace further{less}."])
+    less = "" if not _sure(rule, front) else f", or choose by expected gaps with {spelled('confidence=None (0)')}"
+    return "; ".join([*said, f"evaluate on more rows, or trace further{less}; {MOVED}."])
 
 
-def _enough(rule: Rule, front: FrontierFigures, name: str, bound: float, sign: float, place: int) -> str:
-    """Return the bound that a point meets, as it is asked for."""
-    needed = max(float(rule.values(front, name, sign)[place]), sign * bound)
-    kind, value = "at_most" if sign > 0 else "at_least", f"{sign * np.ceil(1e3 * needed - 1e-9) / 1e3:g}"
-    asked = spelled(kind)
-    return f"{kind}={{{name!r}: {value}}}" if asked == kind else f"{asked} {shlex.quote(f'{name}={value}')}"
+def _sure(rule: Rule, front: FrontierFigures) -> list[str]:
+    """Return the figures that a rule bounds at an end of their interval."""
+    return [] if rule.confidence is None else [name for name, *_ in rule.bounds() if _ends(rule, front, name)]
+
+
+def _ends(rule: Rule, front: FrontierFigures, name: str) -> bool:
+    known = name not in training_columns(front) and bool(front.evaluations)
+    return known and has_ends(front.judged(rule.on), name)
+
+
+def _asked(rule: Rule, front: FrontierFigures) -> str:
+    """Say what was asked for, and of which figures with confidence: training has none, nor have AUC and others."""
+    sure, bounds = _sure(rule, front), rule.bounds()
+    surely = "" if not sure else f" at {rule.confidence:.0%} confidence"
+    told = [(f"{n} {'<=' if s > 0 else '>='} {b:g}", n in sure) for n, b, s in bounds]
+    if len(sure) == len(bounds):
+        return ", ".join(text for text, _ in told) + surely
+    return ", ".join(text + surely * end for text, end in told)
 
 
 def _told(rule: Rule, front: FrontierFigures, name: str, sign: float, place: int) -> str:
@@ -71,7 +78,7 @@ def _told(rule: Rule, front: FrontierFigures, name: str, sign: float, place: int
 
 def _word(rule: Rule, front: FrontierFigures, name: str) -> str:
     """Say which of its figures a bound is put on."""
-    if name in training_columns(front) or not front.evaluations or not has_ends(front.judged(rule.on), name):
+    if not _ends(rule, front, name):
         return name
     if rule.confidence is None:
         return name if Column.of(name).kind == "error" else f"expected {name}"
@@ -80,9 +87,11 @@ def _word(rule: Rule, front: FrontierFigures, name: str) -> str:
 
 def _least_claim(rule: Rule, front: FrontierFigures, name: str, among: Places) -> str:
     """Say the smallest gap that the evaluation's rows could demonstrate at the rates of some points."""
-    if rule.confidence is None or name in training_columns(front) or Column.of(name).kind not in GAPS:
+    if rule.confidence is None or not _ends(rule, front, name) or not Column.of(name).gap:
         return ""
     record, confidence = front.judged(rule.on), rule.confidence
+    if record.errors:  # means, whose units are the target's
+        return ""
     parts = record.parts(name)
     floors = np.stack([record.figure(part, confidence, worst_gap_floor) for part in parts])
     floor = np.fmax.reduce(floors)

@@ -224,7 +224,7 @@ def audits(
     if not models:
         return
     warn_of_proxies(sensitive_features)
-    settings = Settings(n_resamples=n_resamples, random_state=random_state, more=more)
+    settings = Settings(n_resamples=n_resamples, random_state=random_state, more=more, tests=False)
     first = models[0]
     lines = lines_of(sensitive_features, len(first.truth), groups, left_out)
     counts: list[Counts | None] = [None] * len(lines)

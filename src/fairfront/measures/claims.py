@@ -24,7 +24,7 @@ from .group_table import GroupTable
 from .intervals import worst_gap_place
 from .rates import GroupRates
 from .score_gaps import ordered_pair
-from .spans import with_ends
+from .spans import RateRange, with_ends
 from .worst_contrasts import Worst
 
 ALIKE, ROUNDING = 0.99, 1e-9
@@ -39,7 +39,8 @@ class Pair:
     """Two groups of an attribute, the lower rate first, and the rows of each that the figure is about.
 
     ``label`` says which rows these are, if not all, ``of_class`` of which class a recall is; ``fewest`` are
-    those of the two smallest groups that are compared.
+    those of the two smallest groups that are compared. ``sure`` is false where rounded counts leave open which two
+    groups it is.
     """
 
     attribute: str
@@ -50,6 +51,7 @@ class Pair:
     label: str = ""
     of_class: str = ""
     rounded: tuple[bool, ...] = (False, False)
+    sure: bool = True
 
     @property
     def words(self) -> str:
@@ -62,7 +64,7 @@ def worst_pair(record: Evaluation, column: str, model: int, task: Task) -> Pair 
     """Return the pair that makes a model's worst gap or ratio, if any; a bare name is that of the worst attribute."""
     if not isinstance(column, str):
         raise refuse("name", column, "the name of a gap or a ratio")
-    name = column
+    name, parts = column, [column]
     if column not in record.columns:
         parts = record.parts(column)
         if not parts:
@@ -96,7 +98,18 @@ def worst_pair(record: Evaluation, column: str, model: int, task: Task) -> Pair 
     of_class = "" if k is None else str(task.classes[k])
     few, more, *_ = np.sort(people[known]).tolist()
     names, between = (rates.levels[low], rates.levels[high]), (float(people[low]), float(people[high]))
-    return Pair(attribute, names, between, (few, more), float(values[high] - values[low]), label, of_class, rounded)
+    gap, sure = float(values[high] - values[low]), True
+    if (span := record.ranges.get(attribute, {}).get(rate)) is not None:
+        span = span if k is None else RateRange(span.low[:, :, k], span.high[:, :, k], span.least)
+        sure = span.surely(model, low, high) and _surely_worst(record, name, parts, model)
+    return Pair(attribute, names, between, (few, more), gap, label, of_class, rounded, sure)
+
+
+def _surely_worst(record: Evaluation, name: str, parts: Sequence[str], model: int) -> bool:
+    """Tell whether one of several columns is the worst of them whatever the exact counts."""
+    sign, of = (-1.0, ("high", "low")) if larger_is_better(name) else (1.0, ("low", "high"))
+    own = sign * getattr(record.range(name), of[0])[model]
+    return not any(sign * getattr(record.range(each), of[1])[model] > own for each in parts if each != name)
 
 
 def bound_pair(record: Evaluation, column: str, model: int, confidence: float = 0.95) -> tuple[str, ...]:

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array, Task
-from ..objectives.groups import STEP
 from ..problems.resources import blas_threads
 from ..records import Record
 from .counts import Counts, ratio
@@ -36,9 +35,10 @@ from .judged import Judged
 from .lines import COMPARED, Lines, published_lines
 from .notion_figures import worst_scores
 from .published import count_ranges, rate_ranges
+from .ranges import calibration_offsets
 from .rates import Share, shares_of
 from .scores import OF_BOTH_LABELS, Scores, drawn_scores, score_columns
-from .spans import RateRange
+from .spans import Range, RateRange
 from .table_columns import Settings, normal_columns, selection_columns, share_columns, why
 from .worst_contrasts import Worst, worst_means, worst_ratio, worst_shares
 
@@ -138,13 +138,15 @@ def _table_of(lines: Lines, behind: Counted, task: Task, settings: Settings) -> 
     for name, share in shares.items():
         columns |= share_columns(name, share, lines, settings)
         if name == "selection":
-            columns |= selection_columns(share, columns["n"], lines, settings)
+            ends = (np.where((end := columns.get(f"n_{key}", n)) == end, end, n) for key in ("least", "most"))
+            columns |= selection_columns(share, Range(n, *ends), lines, settings)
     worst = worst_shares(shares, lines, settings.confidence)
     if "tpr_ratio" in settings.more:
         worst = (*worst, worst_ratio("tpr", shares["tpr"], lines, settings.confidence))
     for k, scores in behind.scores.items():
         suffix = "" if task.kind == "binary" else f"[{task.classes[k]}]"
-        found, gaps = score_columns(scores, suffix, lines, settings)
+        off = calibration_offsets(rows, good, k, lines.half, scores.value["spread"][-1]) if behind.rounded else {}
+        found, gaps = score_columns(scores, suffix, lines, settings, off)
         columns, worst = columns | found, worst + gaps
     return GroupTable(lines, columns, worst, behind, shares)
 
@@ -160,7 +162,7 @@ def _every_share(counts: Counts, task: Task, more: Sequence[str]) -> dict[str, S
 
 def _with_ranges(shares: dict[str, Share], counts: Counts, lines: Lines, task: Task) -> dict[str, Share]:
     """Return shares with what exact ones can be; groups that are pooled may have any."""
-    several, half = task.kind == "multiclass", STEP / 2 if lines.is_proxy else STEP // 2
+    several, half = task.kind == "multiclass", lines.half
     table = counts.changed(lambda cells: cells[None])
     found: dict[str, RateRange] = {}
     for k, label in [(None, None), *(enumerate(task.classes) if several else ())]:
@@ -175,7 +177,7 @@ def _with_ranges(shares: dict[str, Share], counts: Counts, lines: Lines, task: T
 
 
 def _count_ends(counts: Counts, lines: Lines, task: Task) -> dict[str, Array]:
-    found = count_ranges(counts.rows[None], task.favourable, half=STEP / 2 if lines.is_proxy else STEP // 2)
+    found = count_ranges(counts.rows[None], task.favourable, half=lines.half)
     return {
         f"{name}_{end}": np.where(each.width > 0, values, np.nan)
         for name, each in found.items()

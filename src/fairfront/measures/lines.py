@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
 from ..objectives import Array, GroupProbabilities, Groups, count_in_words
-from ..objectives.groups import counts_in_words
+from ..objectives.groups import STEP, counts_in_words
 from ..records import Record
 from ..validation import counted
 from .counts import Counts, count, ratio
@@ -48,6 +48,11 @@ class Lines(Record):
     @property
     def is_proxy(self) -> bool:
         return self.codes.ndim == 2
+
+    @property
+    def half(self) -> float:
+        """Return by how much a count can have been rounded: half a step, of whole rows no more than that."""
+        return STEP / 2 if self.is_proxy else STEP // 2
 
     @property
     def reference(self) -> int:

@@ -136,22 +136,38 @@ def moves_by_rate(
     columns = [everyone * rows[:, None] for rows in (good, ~good)]
     sides = np.stack([changed_sides(decided, decided[plain], each) for each in columns], axis=1)
     labels, mistakes = Range.exactly(sides), Range.exactly(np.stack(changed_sides(wrong, wrong[plain], everyone)))
-    total = labels.sum((1, 3))
+    total, by_label, wrongly = labels.sum((1, 3)), labels.sum(3), mistakes.sum(2)
     if shown is not None:
         behind = np.concatenate([each.sum(axis=0) for each in columns])
-        labels, total = _published(sides, behind, *shown, plain)
+        labels, total, nets = _published(sides, behind, *shown, plain)
         mistakes = _mistakes(mistakes.shown, labels, *shown, plain)
-    every = {"tpr": labels.at(slice(None), 0), "fpr": labels.at(slice(None), 1), "error": mistakes}
-    found = {rate: (each, each.sum(2)) for rate, each in every.items()}
-    found["selection"] = added_up(labels.sum(1), total, 2)
+        by_label, total = added_up(labels.sum(3), total, 1)
+        wrongly = mistakes.sum(2) if shown[0].labels.shape[1] > 2 else _all_mistakes(mistakes.sum(2), total, *nets)
+    own, other = (slice(None), 0), (slice(None), 1)
+    found = {"tpr": (labels.at(*own), by_label.at(*own)), "fpr": (labels.at(*other), by_label.at(*other))}
+    found |= {"error": (mistakes, wrongly), "selection": added_up(labels.sum(1), total, 2)}
     return {
         rate: Sided(joined(each.at(..., slice(0, -1)), together.at(..., None), 2))
         for rate, (each, together) in found.items()
     }
 
 
-def _published(sides: Array, behind: Array, rows: Margins, spans: TableRange, plain: int) -> tuple[Range, Range]:
+def _all_mistakes(wrongly: Range, total: Range, net: Array, off: Array) -> Range:
+    """Of two classes, the mistakes of all rows that come and go, (2, N): whoever changes sides makes or mends one.
+
+    All who change sides are ``total``, and mistakes that come less those that go are what published errors differ by.
+    """
+    more, together = np.stack([net[1] - net[0], net[0] - net[1]]), total.sum(0)
+    low, high = (together.low + more - off) / 2.0, (together.high + more + off) / 2.0
+    return Range(wrongly.shown, np.maximum(wrongly.low, low), np.minimum(wrongly.high, high))
+
+
+def _published(
+    sides: Array, behind: Array, rows: Margins, spans: TableRange, plain: int
+) -> tuple[Range, Range, tuple[Array, Array]]:
     """Publish moves by side, label, model and group, (2, 2, N, c + 1), and those of all rows, (2, N).
+
+    The last are the net of all rows by label, (2, N), and how far it can be off, (N,).
 
     More come in than go out by what the published rates say. So there is one number to publish per cell, that of the
     smaller side, and cells are published like those of any table: beside a total which makes the moves of all rows
@@ -181,7 +197,13 @@ def _published(sides: Array, behind: Array, rows: Margins, spans: TableRange, pl
     few[plain] = fewer[plain] = 0.0
     for each in (low, high):
         each[:, :, plain] = 0.0
-    return Range(rounded(cells.shown + more), low, high), Range(every, np.maximum(every - fewer, 0.0), every + few)
+    least, most, all_net = np.maximum(every - fewer, 0.0), every + few, net.sum(axis=2)
+    one, both_ways = all_net.sum(axis=0), np.array([1.0, -1.0])[:, None]
+    least, most = (  # one side less the other is the net of all rows
+        np.maximum(least, least[::-1] + both_ways * one - every_off),
+        np.minimum(most, most[::-1] + both_ways * one + every_off),
+    )
+    return Range(rounded(cells.shown + more), low, high), Range(every, least, most), (all_net, every_off)
 
 
 def _nets(rows: Margins, spans: Range, plain: int) -> tuple[Array, Array, Array, Array]:

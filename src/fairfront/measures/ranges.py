@@ -27,7 +27,6 @@ from .counts import ratio
 from .disclosure import LIMIT, middle_steps
 from .spans import Range, joined, stacked
 
-
 FAR = 4 * STEP
 """Above its limit by so much, a count of the largest group is not one that running totals were rounded for."""
 
@@ -232,3 +231,26 @@ def _taken_up(own: Range, over: Range, whole: Range, total: Range, off: Array, t
     ends[2][:, T] = np.maximum(whole.low[:, T] - ends[1][:, T], 0.0)
     ends[3][:, T] = np.maximum(whole.high[:, T] - ends[0][:, T], 0.0)
     return Range(own.shown, *ends[:2]), Range(over.shown, *ends[2:])
+
+
+def calibration_offsets(shown: Array, good: int, k: int, half: float, spread: float) -> dict[str, tuple[Array, Array]]:
+    """Return how far below and above what is told calibration can be, by figure: (lines,) each, all rows last.
+
+    By the base rate of class k, and by half of the unit that one published row is; ``spread`` is that of scores. None
+    where counts are exact. ``shown`` are published counts of one model, (lines, K, K).
+    """
+    table = table_range(shown[None], good, half)
+    n, labels = table.sizes, table.labels.at(slice(None), k)
+    if not (n.width > 0).any() and not (table.labels.width > 0).any():
+        return {}
+    unit = np.append(0.5 / np.maximum(n.low[:-1], 1.0), 0.0)  # none of all rows
+    base, least, most = (
+        np.nan_to_num(ratio(part, np.maximum(whole, 1.0)))
+        for part, whole in ((labels.shown, n.shown), (labels.low, n.high), (labels.high, n.low))
+    )
+    down, up = np.minimum(least - base, 0.0), np.maximum(np.minimum(most, 1.0) - base, 0.0)
+    return {
+        "brier": (-unit, unit),
+        "mean_score": (-unit * spread, unit * spread),
+        "in_the_large": (down - unit, up + unit),
+    }

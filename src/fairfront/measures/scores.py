@@ -7,6 +7,7 @@ to the exact figure, which leaves only their spread to the bins.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -19,9 +20,9 @@ from ..objectives import Array
 from .calibration import logistic_line
 from .counts import ratio
 from .disclosure import in_units
-from .intervals import normal_quantile
+from .intervals import Interval, normal_quantile
 from .lines import Lines
-from .table_columns import APART, Settings, distance_columns, drawn_columns, normal_columns
+from .table_columns import APART, Settings, distance_columns, drawn_columns, drawn_error, moved, normal_columns
 from .worst_contrasts import Worst, worst_means
 
 BINS = 100
@@ -58,8 +59,7 @@ class ScoredRows:
     weight: Array | None
     probability: bool
     below: bool
-    known: dict[Any, Any] = field(default_factory=dict)
-    """What was found of all rows together, by how it was drawn."""
+    known: dict[Any, Any] = field(default_factory=dict)  # what was found of all rows together, by how it was drawn
 
     def tally(self, rows: NDArray[np.intp] | None = None, share: Array | None = None) -> Tally:
         """Count rows, all by default, each with its share of membership; those without weight are left out."""
@@ -276,24 +276,24 @@ def drawn_scores(scored: ScoredRows, lines: Lines, settings: Settings) -> Scores
 
 
 def score_columns(
-    scores: Scores, suffix: str, lines: Lines, settings: Settings
+    scores: Scores, suffix: str, lines: Lines, settings: Settings, off: Mapping[str, Interval]
 ) -> tuple[dict[str, Array], tuple[Worst, ...]]:
-    """Names end with ``suffix``, such as [a]."""
+    """Names end with ``suffix``, such as [a]; exact figures can be ``off`` below and above where counts are rounded."""
     value, error, columns = scores.value, {"slope": scores.value["slope_error"]}, dict[str, Array]()
     for name in DRAWN:
         draws = scores.draws[name]
+        error[name] = drawn_error(draws)
         if name == "ks":
             columns |= distance_columns(name + suffix, value, draws, lines, settings)
         else:
             columns |= drawn_columns(name + suffix, value[name], draws, lines, settings)
-        known = ~np.isnan(draws)
-        count = np.where(known.any(axis=0), known.sum(axis=0), np.nan)
-        mean = np.where(known, draws, 0.0).sum(axis=0) / count
-        error[name] = np.sqrt(np.where(known, (draws - mean) ** 2, 0.0).sum(axis=0) / count)
-    low, high = (columns[f"ks{suffix}_{end}"] for end in ("lower", "upper"))
-    error["ks"] = (high - low) / (2.0 * normal_quantile(settings.confidence))
+        if name in off:
+            columns |= moved(columns, name + suffix, off[name], LIMITS.get(name, (-np.inf, np.inf)), lines)
     columns |= normal_columns("slope" + suffix, value["slope"], error["slope"], lines, settings)
-    worst = tuple(worst_means(name + suffix, value[name], error[name], lines, settings) for name in (*DRAWN, "slope"))
+    wide = columns[f"ks{suffix}_upper"] - columns[f"ks{suffix}_lower"]
+    error["ks"] = wide / (2.0 * normal_quantile(settings.confidence))
+    known = {name: (value[name], error[name], lines, settings, off.get(name)) for name in (*DRAWN, "slope")}
+    worst = tuple(worst_means(name + suffix, *each) for name, each in known.items())
     spread = np.full(len(lines.names), value["spread"][-1])  # gaps of the mean score in deviations of all rows' scores
     for end in ("", "_lower", "_upper"):
         columns[f"smd{suffix}{end}"] = ratio(columns[f"mean_score{suffix}_gap{end}"], spread)

@@ -95,6 +95,7 @@ def found_sentences(table: GroupTable, confidence: float) -> Iterator[str]:
             yield f"{attribute}: {name} has too few rows (fewer than {table.lines.min_size}) and is not compared."
 
 
+PERHAPS = "perhaps (rounded counts leave open which pair it is) "
 SPOKEN = {"tpr_gap": "TPR gap", "fpr_gap": "FPR gap", "odds_gap": "gap", "in_the_large_gap": "gap"}
 """Contrasts whose name is not the one of their column; the notion says the rest."""
 
@@ -105,6 +106,7 @@ def _worst_sentence(worst: Worst, confidence: float) -> str:
     if worst.value != worst.value:
         return f"{what}: {not_defined(worst.figure)}."
     (low, high), (few, many), rate = worst.between, worst.people, "value"
+    perhaps = "" if worst.sure else PERHAPS
     one, other = low, high
     if few == few:  # people are counted
         one, other, rate = f"{low} ({few:.0f} people)", f"{high} ({many:.0f})", "rate"
@@ -115,10 +117,10 @@ def _worst_sentence(worst: Worst, confidence: float) -> str:
     if worst.figure in RATIOS:
         ends = f"{sure} interval {worst.lower:.3f} to {worst.upper:.3f} over all pairs"
         times = with_ends(f"{worst.value:.3f}", worst.ends)
-        return f"{what}: {one} has {times} times the rate of {other} ({ends}){over}."
-    lower = f"; {low} has the lower {rate}" if worst.value > 0 else ""
+        return f"{what}: {perhaps}{one} has {times} times the rate of {other} ({ends}){over}."
+    lower = f"; {low} has the lower {rate}" if worst.value > 0 and worst.sure else ""
     return (
-        f"{what}: {with_ends(f'{worst.value:.4g}', worst.ends)} between {one} and {other}, "
+        f"{what}: {with_ends(f'{worst.value:.4g}', worst.ends)} {perhaps}between {one} and {other}, "
         f"{sure} upper bound {worst.upper:.4g}{bound_words(worst.between, worst.upper_between)} over all pairs "
         f"({worst.unit}){lower}{over}."
     )

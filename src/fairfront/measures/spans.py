@@ -21,11 +21,11 @@ NOTABLE = 0.02
 """How far rounding may move a share before its ends are written; of means in a target's unit, as a share of them."""
 
 
-def notable(value: Any, least: Any, most: Any, *, means: bool = False) -> NDArray[np.bool_]:
+def notable(value: Any, least: Any, most: Any, *, means: bool = False, by: float = NOTABLE) -> NDArray[np.bool_]:
     """Tell where the exact value may be notably off; ``means`` are in the unit of a target."""
     off = np.maximum(np.subtract(most, value), np.subtract(value, least))
     scale = np.maximum(np.abs(least), np.abs(most)) if means else 1.0
-    return np.asarray(off > NOTABLE * scale)
+    return np.asarray(off > by * scale)
 
 
 def share_ends(least: float, most: float) -> str:
@@ -72,9 +72,9 @@ class Range:
     def width(self) -> Array:
         return np.asarray(np.maximum(self.high - self.shown, self.shown - self.low))
 
-    def notable_ends(self, *, means: bool = False) -> Array | None:
+    def notable_ends(self, *, means: bool = False, by: float = NOTABLE) -> Array | None:
         """Return the ends (..., 2), NaN where values are hardly off; None where all are such."""
-        there = notable(self.shown, self.low, self.high, means=means)
+        there = notable(self.shown, self.low, self.high, means=means, by=by)
         return np.where(there[..., None], np.stack([self.low, self.high], axis=-1), np.nan) if there.any() else None
 
 
@@ -114,6 +114,13 @@ class RateRange:
         low, high, least = (np.array(each) for each in (self.low, self.high, self.least))
         low[:, place], high[:, place], (least.T if least.ndim == low.ndim else least)[place] = 0.0, 1.0, 0.0
         return RateRange(low, high, least)
+
+    def surely(self, model: int, lowest: int, highest: int) -> bool:
+        """Tell whether these two groups of a model have the lowest and the highest rate, whatever the exact counts."""
+        low, high = self.low[model], self.high[model]
+        below = np.fmin.reduce(np.delete(low, lowest), initial=np.inf)
+        above = np.fmax.reduce(np.delete(high, highest), initial=-np.inf)
+        return bool(high[lowest] <= below and above <= low[highest])
 
     @property
     def gap(self) -> tuple[Array, Array]:

@@ -28,8 +28,8 @@ from .intervals import (
 )
 from .lines import COMPARED, Lines
 from .rates import Share
-from .significance import smallest_detectable_gap, two_by_two
-from .spans import Range
+from .significance import smallest_detectable_gap, two_by_two, two_by_two_ends
+from .spans import NOTABLE, Range
 
 BEHIND = {
     "selection_over_reference": "selection",
@@ -42,13 +42,16 @@ BEHIND = {
 APART = ("ks_higher", "ks_higher_rows", "ks_lower_share", "ks_lower_rows", "ks_unit")
 """The two shares that KS is the difference of, the effective rows behind each, and the unit that KS is told in."""
 DETECTABLE = Column("detectable", gap=True)
+FINE = 5e-5
+"""How far apart the ends of a p-value are before they are written: what its four digits show."""
 
 
 @dataclass(frozen=True)
 class Settings:
     """How sure intervals are to be, and how often figures of scores are drawn again (0: never, so without intervals).
 
-    ``simultaneous`` makes the gaps of an attribute hold together; ``more`` figures of `figures.MORE` are given.
+    ``simultaneous`` makes the gaps of an attribute hold together; ``more`` figures of `figures.MORE` are given;
+    ``tests`` of equal approval rates are made.
     """
 
     confidence: float = 0.95
@@ -56,6 +59,7 @@ class Settings:
     n_resamples: int = 500
     random_state: int | None = 0
     more: tuple[str, ...] = ()
+    tests: bool = True
 
     def of_gap(self, lines: Lines) -> float:
         return bonferroni(self.confidence, int(lines.compared.sum()) if self.simultaneous else 1)
@@ -90,32 +94,89 @@ def share_columns(name: str, share: Share, lines: Lines, settings: Settings) -> 
     return columns
 
 
-def end_columns(name: str, span: Range) -> dict[str, Array]:
+def end_columns(name: str, span: Range, notably: float = NOTABLE) -> dict[str, Array]:
     """The least and the most that exact values can be, where rounding may have moved one of them notably."""
-    ends = span.notable_ends()
+    ends = span.notable_ends(by=notably)
     return {} if ends is None else {f"{name}_least": ends[:, 0], f"{name}_most": ends[:, 1]}
 
 
-def selection_columns(share: Share, n: Array, lines: Lines, settings: Settings) -> dict[str, Array]:
+def moved(
+    columns: Mapping[str, Array], name: str, off: Interval, limits: tuple[float, float], lines: Lines
+) -> dict[str, Array]:
+    """Return the columns of a figure whose exact value can be ``off`` below and above: its ends, and intervals."""
+    (down, up), r = off, lines.reference
+    found: dict[str, Array] = {}
+    for key, below, above, (least, most) in (
+        (name, down, up, limits),
+        (f"{name}_gap", down - up[r], up - down[r], (-np.inf, np.inf)),
+    ):
+        value, low, high = (columns[key + end] for end in ("", "_lower", "_upper"))
+        low, high = np.fmin(low + below, value + below), np.fmax(high + above, value + above)
+        known = ~np.isnan(columns[f"{key}_lower"])
+        found[f"{key}_lower"] = np.where(known, np.maximum(low, least), np.nan)
+        found[f"{key}_upper"] = np.where(known, np.minimum(high, most), np.nan)
+        ends = np.clip(value + below, least, most), np.clip(value + above, least, most)
+        found |= end_columns(key, Range(value, *ends))
+    return found
+
+
+def selection_columns(share: Share, n: Range, lines: Lines, settings: Settings) -> dict[str, Array]:
     """The shortfall: how many more favourable decisions, in rows of ``n``, the reference's rate would give a group."""
-    r, size, line = lines.reference, share.size, np.arange(len(n))
+    r, size, line = lines.reference, share.size, np.arange(len(n.shown))
     chosen = np.nan_to_num(share.value) * size
-    relative = ratio(share.value, np.full(len(n), share.value[r]))
+    relative = ratio(share.value, np.full(len(line), share.value[r]))
     low, high = (
         np.where(np.isnan(relative), np.nan, end[0])
-        for end in katz_span(share.span, line, np.full(len(n), r), settings.of_gap(lines))
+        for end in katz_span(share.span, line, np.full(len(line), r), settings.of_gap(lines))
     )
-    p_value, deviations = two_by_two(chosen, size, chosen[r], size[r])
     columns = {
         "selection_over_reference": relative,
         "selection_over_reference_lower": low,
         "selection_over_reference_upper": high,
-        "shortfall": n * (share.value[r] - share.value),
-        "p_value": p_value,
-        "deviations": deviations,
-        "detectable_gap": smallest_detectable_gap(size[r], size, np.nan_to_num(share.value[r]), settings.confidence),
+        "shortfall": n.shown * (share.value[r] - share.value),
     }
+    if settings.tests:
+        rate = np.nan_to_num(share.value[r])
+        columns |= dict(zip(("p_value", "deviations"), two_by_two(chosen, size, chosen[r], size[r]), strict=True))
+        columns["detectable_gap"] = smallest_detectable_gap(size[r], size, rate, settings.confidence)
+    if share.known is not None:
+        columns |= _selection_ends(share, n, columns, r, settings)
     return {name: np.where(lines.compared, values, np.nan) for name, values in columns.items()}
+
+
+def _selection_ends(
+    share: Share, n: Range, columns: Mapping[str, Array], r: int, settings: Settings
+) -> dict[str, Array]:
+    """What tests and contrasts of approval rates can be, where counts are rounded.
+
+    A difference is surer the farther apart rates are and the more rows there are, so that its ends are at those of the
+    ranges.
+    """
+    low, high, few = share.span.low[0], share.span.high[0], share.span.least
+    many = share.size * np.nan_to_num(ratio(n.high, n.shown))
+    all_low, all_high = (np.full(len(low), end[r]) for end in (low, high))
+    short = [side * size for side in (all_high - low, all_low - high) for size in (n.low, n.high)]
+    ends = {
+        "selection_over_reference": (ratio(low, all_high), ratio(high, all_low)),
+        "shortfall": (np.fmin.reduce(short), np.fmax.reduce(short)),
+    }
+    if settings.tests:
+        sizes = np.full(len(low), few[r]), np.full(len(low), many[r])
+        tests = two_by_two_ends((low, high), (few, many), (all_low, all_high), sizes)
+        smallest = [
+            smallest_detectable_gap(size[r], size, np.nan_to_num(rate), settings.confidence)
+            for size in (few, many)
+            for rate in (low[r], high[r], np.clip(0.5, low[r], high[r]))
+        ]
+        ends |= dict(zip(("p_value", "deviations"), tests, strict=True))
+        ends["detectable_gap"] = np.fmin.reduce(smallest), np.fmax.reduce(smallest)
+    found: dict[str, Array] = {}
+    exact = (low == high) & (n.low == n.high)
+    for name, (least, most) in ends.items():
+        value = columns[name]
+        least, most = (np.where(exact & exact[r], value, end) for end in (np.fmin(least, value), np.fmax(most, value)))
+        found |= end_columns(name, Range(value, least, most), FINE if name == "p_value" else NOTABLE)
+    return found
 
 
 def percentiles(values: Array, confidence: float) -> Interval:
@@ -127,6 +188,14 @@ def percentiles(values: Array, confidence: float) -> Interval:
         quantile = np.nanquantile if np.isnan(values[:, some]).any() else np.quantile  # many times faster, and the same
         ends[:, some] = quantile(values[:, some], [tail, 1.0 - tail], axis=0)
     return ends[0], ends[1]
+
+
+def drawn_error(draws: Array) -> Array:
+    """Return the standard deviation of each column, leaving NaN out; NaN for columns with nothing else."""
+    known = ~np.isnan(draws)
+    count = np.where(known.any(axis=0), known.sum(axis=0), np.nan)
+    mean = np.where(known, draws, 0.0).sum(axis=0) / count
+    return np.asarray(np.sqrt(np.where(known, (draws - mean) ** 2, 0.0).sum(axis=0) / count))
 
 
 def drawn_columns(name: str, value: Array, draws: Array, lines: Lines, settings: Settings) -> dict[str, Array]:

@@ -57,6 +57,8 @@ class Worst:
         What the exact value can be where counts are rounded; the ends of the interval include it.
     upper_between : tuple of str
         The two groups whose interval reaches farthest, which need not be those of the largest gap.
+    sure : bool
+        Whether these two groups are the pair whatever the exact counts; rounded ones may leave that open.
     of : str
         Of a contrast of several figures, the one that it is the gap of, such as ``fpr`` or ``recall[a]``.
     """
@@ -77,6 +79,7 @@ class Worst:
     most: float = np.nan
     upper_between: tuple[str, str] = ("", "")
     of: str = ""
+    sure: bool = True
 
     @property
     def ends(self) -> tuple[float, ...]:
@@ -93,6 +96,7 @@ class Worst:
         record |= {name: getattr(self, name) for name in names} | {"between": list(self.between)}
         record |= {"upper_between": list(self.upper_between)} if self.upper_between[0] else {}
         record |= {"of": self.of} if self.of else {}
+        record |= {} if self.sure else {"sure": False}
         record |= {"least": self.least, "most": self.most} if self.ends else {}
         return record | ({"people": list(self.people)} if self.people[0] == self.people[0] else {})
 
@@ -120,6 +124,7 @@ def worst_shares(shares: dict[str, Share], lines: Lines, confidence: float) -> t
         worse: Any = next((w for w in each if w.value == most["value"]), each[0])
         farthest = next((w for w in each if w.upper == most["upper"]), each[0])
         most |= {"upper_between": farthest.upper_between, "of": Column.of(worse.figure).name_of_rate}
+        most["sure"] = worse.sure and not any(w.most > worse.least for w in each if w is not worse)
         left_out = tuple(dict.fromkeys(name for w in each for name in w.not_compared))
         unit = "share of people with the same label"
         found.append(replace(worse, figure=figure, notion=notion, unit=unit, not_compared=left_out, **most))
@@ -154,13 +159,19 @@ def worst_nearly_exact(table: GroupTable, shown: GroupTable, confidence: float) 
     return worst_shares(shares, table.lines, confidence) if shares else ()
 
 
-def worst_means(name: str, value: Array, error: Array, lines: Lines, settings: Settings) -> Worst:
+def worst_means(
+    name: str, value: Array, error: Array, lines: Lines, settings: Settings, off: Interval | None = None
+) -> Worst:
+    """``off`` is how far below and above these values exact ones can be, where they rest on rounded counts."""
+    low, high = (value, value) if off is None else (value + off[0], value + off[1])
+
     def ends(one: NDArray[np.intp], other: NDArray[np.intp], together: bool) -> Interval:
         z = normal_quantile(settings.of_pair(lines) if together else settings.confidence)
-        gap, half = value[one] - value[other], z * np.sqrt(error[one] ** 2 + error[other] ** 2)
-        return gap - half, gap + half
+        half = z * np.sqrt(error[one] ** 2 + error[other] ** 2)
+        return low[one] - high[other] - half, high[one] - low[other] + half
 
-    return _worst_gap(name, Share(value, error, np.full(len(value), np.nan)), ends, lines)
+    known = None if off is None else RateRange(low[None], high[None], np.ones(len(value)))
+    return _worst_gap(name, Share(value, error, np.full(len(value), np.nan), known), ends, lines)
 
 
 def _with_value(value: Array, lines: Lines) -> NDArray[np.intp]:
@@ -215,6 +226,7 @@ def _worst_gap(name: str, share: Share, ends: Callable[[Any, Any, bool], Interva
         upper=float(reach.max()),
         upper_between=(lines.names[one[far]], lines.names[other[far]]),
         between=(lines.names[i], lines.names[j]),
+        sure=span is None or span.at(maybe).surely(0, *(int(np.flatnonzero(maybe == each)[0]) for each in (i, j))),
         people=(float(people[i]), float(people[j])),
         floor=float((high - low).max() / 2.0),
     )
@@ -226,7 +238,8 @@ def worst_ratio(of: str, share: Share, lines: Lines, confidence: float) -> Worst
     if len(there) < 2 or not rate.any():
         return found
     low, high = _lowest_and_highest(share.value, there)
-    span, value = share.span.at(_with_value(share.span.low[0], lines)), float(rate.min() / rate.max())
+    maybe = _with_value(share.span.low[0], lines)
+    span, value = share.span.at(maybe), float(rate.min() / rate.max())
     (lower,), (upper,) = ratio_interval(span, confidence)
     least, most = (value, value) if share.known is None else _with(value, span.ratio)
     return replace(
@@ -237,6 +250,7 @@ def worst_ratio(of: str, share: Share, lines: Lines, confidence: float) -> Worst
         lower=float(lower),
         upper=float(upper),
         between=(lines.names[low], lines.names[high]),
+        sure=share.known is None or span.surely(0, *(int(np.flatnonzero(maybe == each)[0]) for each in (low, high))),
         people=(float(share.people[low]), float(share.people[high])),
         pair_lower=float(ratio_interval(span, confidence, together=False)[0][0]),
     )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..exceptions import ChangedError, InputError
+from ..frontier.cautions import notes_of
 from ..frontier.judgement import operating_words
 from ..frontier.linear_models import LinearModels
 from ..objectives import Array, Task, is_likelihood
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 FORMAT, SCHEMA = "fairfront card", 2
 SHIFTS = ("group", "status", "rows", "prediction", "mse")
 LINE = ("group", "status", "rows", "labelled_favourable", "base_rate", *COUNTS, *RATES, *CALIBRATION)
-WORST = ("attribute", "figure", "of", *TOLD, "between", "people", "upper_between", "not_compared")
+WORST = ("attribute", "figure", "of", *TOLD, "between", "sure", "people", "upper_between", "not_compared")
 
 
 def card_of(run: Run, decision: Decision) -> dict[str, Any]:
@@ -58,7 +59,7 @@ def card_of(run: Run, decision: Decision) -> dict[str, Any]:
             "notions": list(front.facts.notions),
             "gaps": list(main_gaps(front)),
             "compares": list(front.sentences[: len(front.facts.notions)]),
-            "notes": list(front.sentences[len(front.facts.notions) :]),
+            "notes": list(notes_of(front, place)),
             "certified": bool(front.certified[place]),
             "training_gap": {"unit": front.facts.unit, "value": float(front.gaps[place].max())},
         },

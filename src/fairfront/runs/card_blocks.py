@@ -174,7 +174,7 @@ def worst_table(card: Mapping[str, Any], parts: Mapping[str, Any], wanted: Seque
         if not wanted or each["figure"] in (*wanted, "selection_ratio")
     ]
     plain = f"unconstrained (id {card['model']['unconstrained']})"
-    pair = ("its lower (people)", "its higher (people)", "upper end of")
+    pair = ("group with the lower (people)", "with the higher (people)", "upper end of")
     heads = ("part", "attribute", "worst", "this model", plain, *pair)
     left_out = any(each["not_compared"] for _, each in found)
     rows = [
@@ -202,7 +202,8 @@ def _pair(each: Mapping[str, Any], lines: Mapping[str, Any]) -> tuple[str, ...]:
     rounded = labels.get(each.get("of", figure), {"rows_could_be"})
     about = ["about " if rounded & set(lines.get(group, ())) else "" for group in each["between"]]
     people = [f" ({some}{count(n)})" for some, n in zip(about, each["people"], strict=False)] or ["", ""]
-    pair = [f"{group}{n}" for group, n in zip(each["between"], people, strict=True)]
+    perhaps = "" if each.get("sure", True) else "perhaps "
+    pair = [f"{perhaps}{group}{n}" for group, n in zip(each["between"], people, strict=True)]
     bound = (
         "the same pair" if set(each["upper_between"]) == set(each["between"]) else " and ".join(each["upper_between"])
     )

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..measures.figures import Column, larger_is_better
-from .card_blocks import Section, Table, number
+from ..measures.figures import VALUES, Column, larger_is_better
+from ..measures.spans import notable, with_ends
+from .card_blocks import Section, Table, significant, written
 from .options import in_words
 
 SAID = (
     "Expected: what other rows of the same population would show of the figure as the rows of the choice know it. "
     "Promised: holds with the confidence given for people drawn like those rows, not for a later time, another place "
-    "or rows of one person that nobody declared. It is the cap where the rule kept one; upper bounds of tables that "
-    "list several models hold for all of them at once and are larger, those of one model alone are smaller. Noise "
-    "alone: the mean gap that a model with equal rates shows on as many test rows."
+    "or rows of one person that nobody declared. Noise alone: the mean gap that a model with equal rates shows on as "
+    "many test rows. The bounds of one figure on this card differ, because each is of something else: the promised one "
+    "holds for the model that was taken (a cap that was asked for: models are tested along the frontier up to the "
+    "first that breaks it, in a fixed sequence; otherwise that of all models), the one under Alternatives considered "
+    "for all models at once (max-t), and the ends of worst gaps and ratios for this model alone, on the rows named."
 )
 
 
@@ -22,31 +25,50 @@ def promises_section(card: Mapping[str, Any]) -> Section:
     rows = []
     for each in card["decision"]["promises"]:
         bound = "at most" if each["most"] else "at least"
-        asked = "" if each["asked"] is None else f"{bound} {number(each['asked'])}"
-        promised = f"{bound} {_number(each['promised'])} ({each['confidence']:.0%})"
-        seen = f"{_number(each['observed'])} on {each['on']} ({each['rows']} rows)"
-        known = (in_words(each["figure"]), asked, seen, _number(each["expected"]), promised)
-        rows.append((*known, _number(_measured(card, each["figure"])), _number(each.get("noise"))))
+        figure, ends = each["figure"], each.get("could_be", ())
+        asked, mean, promised, noise = (
+            _told(figure, each.get(key)) for key in ("asked", "expected", "promised", "noise")
+        )
+        rows.append(
+            (
+                in_words(figure),
+                f"{bound} {asked}" if asked else "",
+                f"{_told(figure, each['observed'], ends)} on {each['on']} ({each['rows']} rows)",
+                f"{bound} {mean}" if ends else mean,
+                f"{bound} {promised} ({each['confidence']:.0%})",
+                _told(figure, *_measured(card, figure)),
+                noise,
+            )
+        )
     heads = ("figure", "asked", "observed", "expected", "promised", "on test", "noise alone on test")
     return Section("Asked, promised and measured", (Table(heads, tuple(rows)), SAID) if rows else ())
 
 
-def _number(value: Any) -> str:
-    return "" if not isinstance(value, (int, float)) else number(value)
+def _told(figure: str, value: Any, ends: Sequence[float] = ()) -> str:
+    """Write a number of a figure, or what it can be; nothing where it is not known."""
+    of = Column.of(figure).figure
+    known = isinstance(value, (int, float))
+    return with_ends(written(value, of), ends, significant if of in VALUES else None) if known else ""
 
 
-def _measured(card: Mapping[str, Any], figure: str) -> Any:
-    """Return the figure on test: of several attributes the worst, None where it is not known."""
+def _measured(card: Mapping[str, Any], figure: str) -> tuple[Any, list[float]]:
+    """Return the figure on test and what it can be: of several attributes the worst, None where it is not known."""
     test, column = card["parts"].get("test"), Column.of(figure)
     if test is None:
-        return None
+        return None, []
     if figure in test["figures"]:
-        return test["figures"][figure]["chosen"][0]
+        value, _, _, *ends = test["figures"][figure]["chosen"]
+        return value, ends
     found = [
-        each["value"]
+        each
         for each in test["worst"]
         if each["figure"] == column.kind
         and column.attribute in ("", each["attribute"])
         and isinstance(each["value"], (int, float))
     ]
-    return (min if larger_is_better(figure) else max)(found, default=None)
+    if not found:
+        return None, []
+    worst = min if larger_is_better(figure) else max
+    spans = [[each["value"], each.get("least", each["value"]), each.get("most", each["value"])] for each in found]
+    value, least, most = (worst(some) for some in zip(*spans, strict=True))
+    return value, [least, most] if notable(value, least, most, means=column.figure in VALUES) else []

@@ -155,6 +155,8 @@ def _group_words(card: Mapping[str, Any]) -> Iterator[str]:
         "The lower and the higher group are this model's, the unconstrained one's may be others; the upper end can be "
         "that of another pair, of fewer people."
     )
+    if any(not each.get("sure", True) for part in card["parts"].values() for each in part["worst"]):
+        yield "Perhaps: rounded counts leave open which pair of groups it is."
     if model["task"] != "regression" and model["id"] != model["unconstrained"]:
         yield "Newly approved, declined: rows that the unconstrained model decides otherwise."
     if any(part["weighted"] for part in card["parts"].values()):

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..exceptions import InputError
+from ..frontier.cautions import notes_of
 from ..frontier.choice import choice_of
-from ..frontier.nearest import GAPS
 from ..frontier.selection import Rule
 from ..measures.disclosure import LIMIT
-from ..measures.figures import VALUES, Column, larger_is_better
+from ..measures.figures import Column, larger_is_better
 from ..records import Record
 from ..storage.packages import digest
 from ..validation import refuse
@@ -73,7 +73,7 @@ class Decision(Record):
         if "preference" in rule:
             return f"nearest to the preference {list(rule['preference'])}"
         conditions = [
-            f"{name} {words} {value:g} ({_end(name, sure)})"
+            f"{name} {words} {value:g} ({self._end(name, sure)})"
             for words, key in (("at most", "at_most"), ("at least", "at_least"))
             for name, value in (rule.get(key) or {}).items()
         ]
@@ -81,18 +81,17 @@ class Decision(Record):
             conditions.append(f"{name} within {value:g} of the {'highest' if larger_is_better(name) else 'lowest'}")
         for word, key in (("smallest", "least"), ("largest", "most")):
             if rule.get(key):
-                return ", ".join([f"the {word} {rule[key]} ({_end(rule[key], sure)})", *conditions])
+                return ", ".join([f"the {word} {rule[key]} ({self._end(rule[key], sure)})", *conditions])
         best = f"the lowest {next((n for n in ('error', 'mse') if n in self.candidates[0]), 'training loss')}"
         return f"{best} with {', '.join(conditions)}" if conditions else best
 
-
-def _end(name: str, confidence: float | None) -> str:
-    """Say which bound of an interval a rule used; losses and AUC have none."""
-    if Column.of(name).kind not in {*GAPS, *(f"{mean}_gap" for mean in VALUES), "error", "selection_ratio"}:
-        return "as observed"
-    if confidence is None:
-        return "as observed" if Column.of(name).kind == "error" else "expected"
-    return f"{confidence:.0%} {'lower' if larger_is_better(name) else 'upper'} bound"
+    def _end(self, name: str, confidence: float | None) -> str:
+        """Say which bound of an interval the rule used: of what was promised, the only figures that have one."""
+        if name not in {each["figure"] for each in self.promises}:
+            return "as observed"
+        if confidence is None:
+            return "as observed" if Column.of(name).kind == "error" else "expected"
+        return f"{confidence:.0%} {'lower' if larger_is_better(name) else 'upper'} bound"
 
 
 def candidates(run: Run, id: int) -> tuple[dict[str, Any], ...]:
@@ -135,7 +134,7 @@ def decided(
         promises=promises_of(run, id, rule),
         footnotes=(*mark_words(front, options), *unsure),
         notes=(
-            *front.sentences[len(front.facts.notions) :],
+            *notes_of(front, front.place(id)),
             *(f"id {id} is marked as {said}" for said in mark_words(front, own)),
             *unsure,
         ),

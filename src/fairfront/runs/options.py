@@ -15,6 +15,8 @@ from ..frontier.choice import Promise
 from ..frontier.selection import plain_place, usable
 from ..measures.claims import Pair, bound_pair, decides_alike, no_better, rival_words, trivial
 from ..measures.figures import Column
+from ..measures.promises import has_ends
+from ..measures.sentences import PERHAPS
 from ..objectives import rates_of
 from ..pareto import spread
 
@@ -89,11 +91,6 @@ def tolerance_of(front: Frontier) -> float:
     return float(f"{RELATIVE * float(np.nanmin(front.column('mse')[front.solved])):.2g}")
 
 
-def has_intervals(front: Frontier) -> bool:
-    """Gaps of predicted values have none."""
-    return front.facts.task.kind != "regression"
-
-
 def plain_id(front: Frontier) -> int:
     return int(front.ids[plain_place(front)])
 
@@ -143,7 +140,7 @@ def options_of(front: Frontier, ids: Iterable[int]) -> list[Option]:
     columns |= {name: front.column(name) for name in ("approval_rate", "auc") if name in front.column_names()}
     for gap in main_gaps(front):
         columns[gap] = front.column(gap)
-        if has_intervals(front):
+        if has_ends(record, gap):
             columns[f"{gap}_upper"] = front.column(gap, confidence=0.95)
     if task.classes:
         columns["selection_ratio"] = front.column("selection_ratio")
@@ -165,7 +162,7 @@ def options_of(front: Frontier, ids: Iterable[int]) -> list[Option]:
 
 def _bound_words(front: Frontier, gap: str, id: int, pair: Pair) -> str:
     """Name the pair behind the upper bound where it is another than that of the gap."""
-    bound = bound_pair(front.record(), gap, front.place(id)) if has_intervals(front) else ()
+    bound = bound_pair(front.record(), gap, front.place(id))
     if not bound or (set(bound[:2]) == set(pair.groups) and bound[2] == pair.attribute):
         return ""
     by = f", by {bound[2]}" if bound[2] != pair.attribute else ""
@@ -179,7 +176,7 @@ def indistinct_words(front: Frontier, gap: str, confidence: float | None = 0.95)
     Empty where some bound is below it, where bounds are not asked for, and where there is one model only.
     """
     record = front.record()
-    if confidence is None or not has_intervals(front) or not record.parts(gap) or not Column.of(gap).gap:
+    if confidence is None or not has_ends(record, gap) or not Column.of(gap).gap:
         return ""
     among = usable(front, None)
     upper, seen = (front.column(gap, confidence=sure)[among] for sure in (confidence, None))
@@ -210,7 +207,7 @@ def promise_words(promises: Iterable[Mapping[str, Any]], test: int) -> list[str]
         names = ("figure", "asked", "observed", "expected", "promised", "confidence", "most")
         if any(each[name] is None for name in names if name != "asked"):
             continue
-        words = Promise(**{name: each[name] for name in names}).words
+        words = Promise(**{name: each[name] for name in names}, could_be=tuple(each.get("could_be", ()))).words
         said.append(f"{words}; on {each['on']} ({each['rows']} rows).")
         if each.get("noise") is not None:
             said.append(
@@ -232,9 +229,9 @@ def pair_sentences(front: Frontier, ids: Iterable[int]) -> list[str]:
         pair = front.worst_pair(gap, id)
         if pair is not None:
             by = f", by {pair.attribute}" if len(front.facts.sensitive) > 1 else ""
-            lower = f"; {pair.groups[0]} has the lower {what}" if pair.gap > 0 else ""
-            bound = _bound_words(front, gap, id, pair)
-            found.setdefault(f"between {pair.words}{by}{lower}{bound}.", []).append(str(id))
+            lower = f"; {pair.groups[0]} has the lower {what}" if pair.gap > 0 and pair.sure else ""
+            bound, perhaps = _bound_words(front, gap, id, pair), "" if pair.sure else PERHAPS
+            found.setdefault(f"{perhaps}between {pair.words}{by}{lower}{bound}.", []).append(str(id))
     said = [f"{in_words(gap)} of id {', '.join(some)}: {words}" for words, some in found.items()]
     rate, left_out = Column.of(gap).figure, dict(front.facts.told_left_out)
     for name, rates in front.record().groups.items():

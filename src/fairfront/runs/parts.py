@@ -28,7 +28,6 @@ from ..measures.disclosure import LIMIT
 from ..measures.figures import MORE, MORE_VALUES, SCORE_GAPS, VALUES, WITHIN
 from ..measures.intervals import share_interval
 from ..measures.judged import read_judged
-from ..measures.lines import ALL
 from ..measures.moves import OVERALL
 from ..measures.notion_figures import all_of
 from ..measures.paired import Change, PairedRows, effective_rows, mean_change, rounded
@@ -207,7 +206,7 @@ def _ends(found: Mapping[str, Any]) -> dict[str, Any]:
     ends = {name: found.get(name) if _is_number(found.get(name)) else None for name in TOLD[:3]}
     ends |= {name: found[name] for name in TOLD[3:] if name in found}
     ends |= {name: list(found.get(name, ())) for name in ("between", "people", "upper_between")}
-    return ends | ({"of": found["of"]} if "of" in found else {})
+    return ends | {name: found[name] for name in ("of", "sure") if name in found}
 
 
 def estimate_of(worst: Mapping[str, Any]) -> list[Any]:
@@ -223,7 +222,6 @@ def _lines(columns: Mapping[str, Any], ending: str) -> list[dict[str, Any]]:
         if "positives" in columns:
             n, good = columns["n"][i], columns["positives"][i]
             line |= {"labelled_favourable": good, "base_rate": good / n if _is_number(good) and n else None}
-        off = _calibration_ends(columns, line)
         for figure in (*RATES, *CALIBRATION):
             key = figure if figure in columns else figure + ending
             if key in columns:
@@ -231,8 +229,6 @@ def _lines(columns: Mapping[str, Any], ending: str) -> list[dict[str, Any]]:
                     columns.get(f"{key}{end}", nothing)[i] for end in ("", "_lower", "_upper", "_least", "_most")
                 )
                 known = [value, *(end if _is_number(end) else None for end in more[:2])]
-                if figure in off and _is_number(value):
-                    more[2:] = [value + end for end in off[figure]]
                 line[figure] = [*known, *notable_ends(figure, value, *more[2:])] if _is_number(value) else str(value)
         found.append(line)
     return found
@@ -245,15 +241,6 @@ def base_ends(line: Mapping[str, Any]) -> list[float]:
     rows, good = line.get("rows_could_be", [line["rows"]] * 2), line["labelled_favourable"]
     good = line.get("labelled_could_be", [good, good])
     return [min(1.0, good[0] / max(rows[1], 1.0)), min(1.0, good[1] / max(rows[0], 1.0))]
-
-
-def _calibration_ends(columns: Mapping[str, Any], line: Mapping[str, Any]) -> dict[str, list[float]]:
-    """Return how far below and above what is told calibration can be: by base rates, and by units of one row."""
-    if line["status"] == ALL or not any(f"{name}_least" in columns for name in ("n", "positives", "negatives")):
-        return {}
-    unit, ends = 0.5 / max(1.0, line["rows"]), base_ends(line)
-    moved = [end - line["base_rate"] for end in ends] if ends else [0.0, 0.0]
-    return {"brier": [-unit, unit], "in_the_large": [moved[0] - unit, moved[1] + unit]}
 
 
 def _count_ends(columns: Mapping[str, Any], key: str, i: int) -> list[float]:

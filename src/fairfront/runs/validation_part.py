@@ -137,6 +137,7 @@ def _contrast(front: Frontier, place: int, attribute: str, figure: str) -> dict[
     left_out = [*few, *dict(front.facts.told_left_out).get(attribute, ())]
     between, people = (list(pair.groups), list(pair.people)) if pair else ([], [])
     known = {"between": between, "people": people, "upper_between": list(bound), "not_compared": left_out}
+    known |= {} if pair is None or pair.sure else {"sure": False}
     of = {"of": column.name_of_rate} if figure in ODDS else {}
     if pair is not None and figure == "recall_gap":
         of = {"of": f"recall[{pair.of_class}]"}
