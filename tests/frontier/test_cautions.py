@@ -74,3 +74,15 @@ def test_both_units_are_on_the_same_axes(front, rows) -> None:
     assert both["source"].tolist() == [0] * len(front) + [1] * len(rules)
     np.testing.assert_array_equal(both["tpr_gap"][both["source"] == 1], rules.column("tpr_gap"))
     assert not both["dominated"].all()
+
+
+def test_a_point_has_notes_of_its_own(front) -> None:
+    N = len(front)
+    error = np.tile([0.2, 0.1], (N, 1))
+    plain = int(np.argmin(front.loss))
+    worse = (plain + 1) % N
+    error[worse] = [0.3, 0.2]
+    levelled = changed(front, error=error)
+    own, other = (notes_of(levelled, place) for place in (worse, plain))
+    assert any(f"with id {front.ids[worse]} every group" in each for each in own)
+    assert not any("Levelling down" in each for each in other)

@@ -267,3 +267,32 @@ def test_people_with_several_rows_make_ends_wider() -> None:
     told = published(people, TASK)
     assert (told.figure("tpr_gap", 0.95) >= people.figure("tpr_gap", 0.95) - 1e-12).all()
     assert told.design["group"]["tpr"].tolist() == people.design["group"]["tpr"].tolist()
+
+
+def test_a_rule_that_nothing_meets_claims_confidence_only_where_there_are_intervals() -> None:
+    scores, y, group, _ = drawn(0)
+    front = path_of(record_of(scores, y, group), scores)
+    with pytest.raises(ff.InputError, match=r"no point has approval_rate >= 0\.9999; ") as found:
+        front.choose(at_least={"approval_rate": 0.9999})
+    assert "confidence=" not in str(found.value)
+    with pytest.raises(ff.InputError, match=r"tpr_gap <= 0 at 95% confidence, approval_rate >= 0\.9999; ") as found:
+        front.choose(at_most={"tpr_gap": 0.0}, at_least={"approval_rate": 0.9999})
+    assert "would take it" not in str(found.value)
+    assert "was not set beforehand" in str(found.value)
+
+
+def test_what_rounded_counts_leave_open_is_told_with_a_choice() -> None:
+    scores, y, group, _ = drawn(3, n=40, gap=0.6)
+    record = record_of(scores, y, group)
+    exact, front = path_of(record, scores), path_of(published(record, TASK), scores)
+    several = 0
+    for id in front.ids.tolist():
+        (told,), (true,) = (each.choice(id=id).promises for each in (front, exact))  # type: ignore[union-attr]
+        assert true.could_be == ()
+        if told.could_be:
+            low, high = told.could_be
+            assert low - 1e-9 <= true.observed <= high + 1e-9
+            assert f"observed {np.floor(100 * low + 1e-9) / 100:.2f}-" in told.words
+            assert told.expected >= true.expected - 1e-9
+            several += 1
+    assert several

@@ -149,3 +149,14 @@ def test_weights_are_no_people() -> None:
     assert table["selection"][-1] == pytest.approx(np.average(decided, weights=weight))
     assert found.weighted
     assert any("weighted by the sample weights" in sentence for sentence in found.sentences)
+
+
+def test_a_ratio_to_a_rate_that_may_be_zero_has_no_bound_and_is_json() -> None:
+    rng = np.random.default_rng(0)
+    group, y = np.where(np.arange(200) < 60, "a", "b"), rng.integers(0, 2, 200)
+    decided = np.where(group == "a", rng.integers(0, 2, 200), 0)
+    decided[150] = 1
+    found = ff.audit(y, decided, sensitive_features={"g": group}, favourable=1)
+    table = json.loads(json.dumps(found.to_dict(), allow_nan=False))["tables"]["g"]
+    assert "no bound" in table["selection_over_reference_most"][0]
+    assert table["p_value_least"][0] < table["p_value_most"][0]

@@ -37,4 +37,7 @@ def test_intervals_of_rounded_changes_are_no_shorter_than_exact_ones(seed: int) 
     for rate, exact in found[0].items():
         told = found[1][rate]
         assert told.upper[1] - told.lower[1] >= exact.upper[1] - exact.lower[1] - 1e-12
+        moved = (decided[1] != decided[0]) & (decided[1] == 1), (decided[1] != decided[0]) & (decided[1] == 0)
+        if min(each.sum() for each in moved) >= 12 and np.bincount(labels).min() > 60:  # published exactly
+            assert told.upper[1] - told.lower[1] == pytest.approx(exact.upper[1] - exact.lower[1])
         assert told.lower[0] == told.upper[0] or told.lower[0] <= 0.0 <= told.upper[0]

@@ -140,6 +140,7 @@ def test_exact_audits_lie_inside(seed: int, K: int, min_size: int) -> None:
         else:
             assert other.lower <= one.lower + 1e-9, one.figure
         assert other.upper >= one.upper - 1e-9, one.figure
+        assert not other.sure or one.value == 0 or one.between == other.between, one.figure
     lines = [exact.lines.names.index(name) for name in shown.lines.names if name in exact.lines.names]
     places = [shown.lines.names.index(exact.lines.names[i]) for i in lines]
     for name in ("selection", "tpr", "fpr", "error", "precision"):
@@ -154,6 +155,58 @@ def test_exact_audits_lie_inside(seed: int, K: int, min_size: int) -> None:
                 assert least[j] - 1e-9 <= one[i] <= most[j] + 1e-9, name
                 assert low[j] <= exact.columns[f"{name}_lower"][i] + 1e-9, name
                 assert high[j] >= exact.columns[f"{name}_upper"][i] - 1e-9, name
+    hardly = np.full(len(shown.lines.names), np.nan)
+    for name in ("selection_over_reference", "shortfall", "p_value", "deviations", "detectable_gap"):
+        value, off = shown.columns[name], 5e-5 if name == "p_value" else 0.02
+        least, most = (shown.columns.get(f"{name}_{end}", hardly) for end in ("least", "most"))
+        least, most = (np.where(np.isnan(end), value + by, end) for end, by in ((least, -off), (most, off)))
+        for i, j in zip(lines, places, strict=True):
+            one = exact.columns[name][i]
+            if one == one and value[j] == value[j] and shown.lines.reference in places:
+                assert least[j] - 1e-9 <= one <= most[j] + 1e-9, name
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**9))
+def test_calibration_lies_inside_and_its_intervals_contain_what_it_can_be(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.choice([150, 300, 900]))
+    group, p = rng.choice(["a", "b", "c"], n, p=[0.6, 0.32, 0.08]), rng.beta(1.5, 1.5, n)
+    y = (rng.random(n) < p).astype(int)
+    known = {"sensitive_features": {"group": group}, "groups": ff.Groups(min_size=2), "n_resamples": 60}
+    found = ff.audit(y, p, favourable=1, **known)
+    exact, shown = found.groups["group"], found.published().groups["group"]
+    for name in ("in_the_large", "brier", "mean_score", "in_the_large_gap"):
+        columns = [shown.columns.get(f"{name}{end}") for end in ("", "_lower", "_upper", "_least", "_most")]
+        value, low, high, least, most = (np.full(len(columns[0]), np.nan) if each is None else each for each in columns)
+        for j, level in enumerate(shown.lines.names):
+            if level not in exact.lines.names or value[j] != value[j]:
+                continue
+            one = exact.columns[name][exact.lines.names.index(level)]
+            if least[j] == least[j]:
+                assert low[j] <= least[j] <= one + 1e-9
+                assert one - 1e-9 <= most[j] <= high[j]
+            else:
+                assert abs(one - value[j]) <= 0.02 + 1e-9
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 10**9), st.sampled_from([2, 3]))
+def test_counts_that_are_all_large_have_no_range(seed: int, K: int) -> None:
+    rng = np.random.default_rng(seed)
+    N, c, good = int(rng.integers(1, 3)), int(rng.integers(1, 5)), seed % K
+    many = 11 * K + rng.integers(0, 40, (c, K)) * rng.integers(1, 9)
+    cells = np.stack(
+        [[[rng.multinomial(some, np.ones(K) / K) for some in group] for group in many] for _ in range(N)]
+    ).astype(float)
+    shown = publish_table(cells, good)
+    quick = table_range(shown, good)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fairfront.measures.ranges._nothing_rounded", lambda *_: False)
+        whole = table_range(shown, good)
+    for part in ("cells", "labels", "sizes"):
+        for end in ("shown", "low", "high"):
+            np.testing.assert_array_equal(*(getattr(getattr(each, part), end) for each in (quick, whole)))
 
 
 def test_three_of_eleven_is_not_told_as_one_half() -> None:

@@ -249,3 +249,11 @@ def test_other_kinds_of_runs(tmp_path: Path) -> None:
         for name, values in run.frontier.evaluations["oot"].columns.items():
             np.testing.assert_array_equal(values, found.frontier.evaluations["oot"].columns[name])
         assert found.judged["oot"] == run.judged["oot"]
+
+
+def test_one_file_has_one_name_and_the_runs_own_is_called_so(made: Path) -> None:
+    run = ff.load(made / "run").evaluate(made / "later.csv", name="oot")
+    with pytest.raises(ff.InputError, match="was judged as 'oot' already"):
+        run.evaluate(made / "later.csv", name="other")
+    own = run.evaluate(made / "rows.csv", name="own").external["own"]
+    assert "trained on its rows" in own.notes[0]

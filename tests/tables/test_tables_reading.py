@@ -220,3 +220,12 @@ def test_progress_is_told_in_units_of_size(tmp_path: Path) -> None:
     load(source, infer(source, on_progress=told.append), on_progress=told.append)
     assert max(told) == source.size
     assert all(0 < done <= source.size for done in told)
+
+
+def test_the_mark_of_utf8_counts_more_than_a_declared_encoding(tmp_path: Path) -> None:
+    (tmp_path / "marked.csv").write_bytes("ort,n\nKöln,1\n".encode("utf-8-sig"))
+    source = open_source(tmp_path / "marked.csv", encoding="cp1252")
+    assert source.names == ("ort", "n")
+    assert load(source, infer(source)).texts("ort").tolist() == ["Köln"]
+    assert "mark of UTF-8" in source.notes[0]
+    assert open_source(tmp_path / "marked.csv").notes == ()

@@ -9,7 +9,7 @@ import pytest
 
 from fairfront.exceptions import InputError
 from fairfront.tables import Table, TrainingRows, screen
-from fairfront.tables.findings import sensitive_finding
+from fairfront.tables.sensitive_names import sensitive_finding
 from tests.support.tables import table_of
 
 N = 600
@@ -169,3 +169,9 @@ def test_words_of_several_languages_are_known(kind: str, names: str) -> None:
         if found:
             assert found[0].columns == (name,)
             assert ("where people live" in found[0].sentence) == (kind == "place")
+
+
+def test_places_that_are_read_as_numbers_can_be_read_as_codes() -> None:
+    (found,) = sensitive_finding(["home zip", "income"], ["home zip", "income"])
+    assert "read as a number: if it is a code, give --text 'home zip'." in found.sentence
+    assert "--text" not in sensitive_finding(["zip"])[0].sentence

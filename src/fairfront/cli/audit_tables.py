@@ -149,7 +149,7 @@ def _rates(name: str, cells: Cells, changes: Cells) -> Table:
             _group(cells, i),
             _number(cells["n"][i], "{:.0f}"),
             _number(cells["selection"][i]),
-            f"{ratio} ({low} to {high})" if defined else ratio,
+            f"{ratio} ({low} {'or more' if high == 'inf' else f'to {high}'})" if defined else ratio,
             *(_number(cells[key][i], form) for key, form in tests),
             *(_number(changes[key][i], "{:+.3f}") for key in CHANGED if changes),
         )

@@ -1,4 +1,4 @@
-"""What a rule says where no point meets it: the nearest one, what would take it, and what these rows could support."""
+"""What a rule says where no point meets it: the nearest one, and what these rows could support."""
 
 from __future__ import annotations
 

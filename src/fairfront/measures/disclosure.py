@@ -33,6 +33,7 @@ from ..objectives import Array
 from ..objectives.groups import FEWEST, STEP, nearest
 from ..validation import is_whole, shown
 from .counts import Counts, ratio
+from .spans import plain_number
 
 LIMIT = FEWEST
 POOLED = "(small groups)"
@@ -63,7 +64,7 @@ class Cell:
     @property
     def plain(self) -> Any:
         if not self.reason:
-            return self.value
+            return plain_number(self.value)
         return f"not defined: {self.reason}" if self.meant else self.reason
 
 

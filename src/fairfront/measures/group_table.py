@@ -38,7 +38,7 @@ from .published import count_ranges, rate_ranges
 from .ranges import calibration_offsets
 from .rates import Share, shares_of
 from .scores import OF_BOTH_LABELS, Scores, drawn_scores, score_columns
-from .spans import Range, RateRange
+from .spans import Range, RateRange, plain_number
 from .table_columns import Settings, normal_columns, selection_columns, share_columns, why
 from .worst_contrasts import Worst, worst_means, worst_ratio, worst_shares
 
@@ -101,7 +101,7 @@ class GroupTable(Record):
             found[name] = [cell.plain for cell in cells]
             if any(cell.ends for cell in cells):
                 for k, end in enumerate(("least", "most")):
-                    found[f"{name}_{end}"] = [cell.ends[k] if cell.ends else cell.plain for cell in cells]
+                    found[f"{name}_{end}"] = [plain_number(cell.ends[k]) if cell.ends else cell.plain for cell in cells]
         return found
 
 

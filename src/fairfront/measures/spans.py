@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ..objectives import Array
 from .counts import ratio
 
+NO_BOUND = "no bound: nobody of the other group may have it"
 NOTABLE = 0.02
 """How far rounding may move a share before its ends are written; of means in a target's unit, as a share of them."""
 
@@ -28,8 +29,15 @@ def notable(value: Any, least: Any, most: Any, *, means: bool = False, by: float
     return np.asarray(off > by * scale)
 
 
+def plain_number(value: Any) -> Any:
+    """Return a value for JSON, which has no word for infinity."""
+    return NO_BOUND if isinstance(value, float) and math.isinf(value) else value
+
+
 def share_ends(least: float, most: float) -> str:
     """Write the ends of a share, rounded outward."""
+    if math.isinf(most):
+        return f"{least:.2f} or more"
     low, high = math.floor(100.0 * least + 1e-9) / 100.0, math.ceil(100.0 * most - 1e-9) / 100.0
     return f"{low:.2f}{'-' if low >= 0 else ' to '}{high:.2f}"
 

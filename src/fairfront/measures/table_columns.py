@@ -42,6 +42,8 @@ BEHIND = {
 APART = ("ks_higher", "ks_higher_rows", "ks_lower_share", "ks_lower_rows", "ks_unit")
 """The two shares that KS is the difference of, the effective rows behind each, and the unit that KS is told in."""
 DETECTABLE = Column("detectable", gap=True)
+RATES = 21
+"""Rates between two ends at which the detectable gap is looked at: it is largest somewhere near 1/2."""
 FINE = 5e-5
 """How far apart the ends of a p-value are before they are written: what its four digits show."""
 
@@ -157,19 +159,17 @@ def _selection_ends(
     all_low, all_high = (np.full(len(low), end[r]) for end in (low, high))
     short = [side * size for side in (all_high - low, all_low - high) for size in (n.low, n.high)]
     ends = {
-        "selection_over_reference": (ratio(low, all_high), ratio(high, all_low)),
+        "selection_over_reference": (ratio(low, all_high), np.where(all_low > 0, ratio(high, all_low), np.inf)),
         "shortfall": (np.fmin.reduce(short), np.fmax.reduce(short)),
     }
     if settings.tests:
         sizes = np.full(len(low), few[r]), np.full(len(low), many[r])
         tests = two_by_two_ends((low, high), (few, many), (all_low, all_high), sizes)
-        smallest = [
-            smallest_detectable_gap(size[r], size, np.nan_to_num(rate), settings.confidence)
-            for size in (few, many)
-            for rate in (low[r], high[r], np.clip(0.5, low[r], high[r]))
-        ]
+        rate = np.linspace(np.nan_to_num(low[r]), np.nan_to_num(high[r]), RATES)[:, None]
+        gaps = [smallest_detectable_gap(size[r], size, rate, settings.confidence) for size in (few, many)]
+        smallest = np.nan_to_num(np.concatenate(gaps), nan=1.0)
         ends |= dict(zip(("p_value", "deviations"), tests, strict=True))
-        ends["detectable_gap"] = np.fmin.reduce(smallest), np.fmax.reduce(smallest)
+        ends["detectable_gap"] = smallest.min(axis=0), smallest.max(axis=0)
     found: dict[str, Array] = {}
     exact = (low == high) & (n.low == n.high)
     for name, (least, most) in ends.items():

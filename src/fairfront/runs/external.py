@@ -11,7 +11,6 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,13 +31,13 @@ from ..records import Record
 from ..storage.folders import make_folder
 from ..storage.packages import read_package, write_package
 from ..tables import Source, check_delimiter, coerce, infer, load, open_source
-from ..tables.encoder import count_others
+from ..tables.encoder import count_others, unknown_notes
 from ..tables.notation import Decimal, Notation, check_decimal, time_words
 from ..tables.split import PARTS, covered
 from ..tables.table import Table, nearest
-from ..tables.target import read_target
+from ..tables.target import read_target, ungrouped_notes
 from ..validation import check_flag, check_names, check_progress, check_text
-from .manifest import SCHEMA, opening_of
+from .manifest import SCHEMA, now, opening_of
 from .parts import judged_points
 from .rows import Part, People, people_of
 from .settings import Settings
@@ -48,8 +47,6 @@ if TYPE_CHECKING:
 
 EVALUATIONS, KIND = "evaluations", "fairfront evaluation"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
-STRANGE = 0.01
-"""Share of rows with values that training did not know by name, above which it is said."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,7 +109,7 @@ def judged_rows(
     delimiter, decimal = check_delimiter(delimiter), check_decimal(decimal)
     opening = opening_of(run.manifest, delimiter=delimiter, encoding=encoding)
     source = open_source(data, missing=(*settings.missing, *marks), **opening)
-    facts = run.frontier.facts
+    facts, own = run.frontier.facts, _known_file(run, source, name)
     front = replace(run.frontier, facts=replace(facts, left_out=facts.told_left_out))  # as files of the run have it
     part, people, noted, periods = _read(run, source, settings, decimal, check_progress(progress))
     with warnings.catch_warnings():
@@ -120,13 +117,12 @@ def judged_rows(
         record = front.evaluate(part.X, part.y, **part.people, **part.within, name=name).evaluations[name]
         points = judged_points(front, part, settings, progress, name=name)
     record = published(record, facts.task)
-    notes = (*_row_notes(people, settings), *noted, *_group_notes(record, front))
+    notes = (*own, *source.notes, *_row_notes(people, settings), *noted, *_group_notes(record, front))
     for sentence in notes:
         warnings.warn(f"{name}: {sentence}", FairfrontWarning, stacklevel=3)
     file = "data frame" if source.path is None else source.path.name
-    at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    said = (delimiter, encoding, marks, decimal)
-    return record, External(file, source.sha256(), *said, at, len(run.decisions), notes, periods, points)
+    said = (delimiter, encoding, marks, decimal, now(), len(run.decisions))
+    return record, External(file, source.sha256(), *said, notes, periods, points)
 
 
 def check_name(run: Run, name: Any, overwrite: bool) -> str:
@@ -149,6 +145,15 @@ def check_name(run: Run, name: Any, overwrite: bool) -> str:
             "it is not replaced."
         )
     return same
+
+
+def _known_file(run: Run, source: Source, name: str) -> list[str]:
+    """Refuse a file that was judged under another name; say that one is the run's own."""
+    sha = source.sha256() or ""
+    for same in (known for known, each in run.external.items() if sha and each.sha256 == sha and known != name):
+        raise InputError(f"{source.title} was judged as {same!r} already, expected other rows: one file has one name.")
+    own = "This is the file that the run was traced from: models were trained on its rows."
+    return [own] if sha and sha == run.manifest["data"].get("sha256") else []
 
 
 def _read(
@@ -182,12 +187,8 @@ def _read(
         groups = {name: codes.take() for name, codes in groups.items()}
     if len(used) < FEWEST:
         raise InputError(f"{source.title} has fewer than {FEWEST} rows to judge, expected more; no figures of so few.")
-    return (
-        Part(X[used], people.labels.take(), groups, people.weight, control=people.control),
-        people,
-        _strange_notes(strange, schema.n),
-        periods,
-    )
+    part = Part(X[used], people.labels.take(), groups, people.weight, control=people.control)
+    return part, people, unknown_notes(strange, schema.n), periods
 
 
 def _periods(table: Table, times: Sequence[str], trained: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -213,9 +214,8 @@ def _check_columns(run: Run, source: Source, settings: Settings) -> None:
 
 def _check_size(run: Run, source: Source, n: int) -> None:
     """Refuse a file whose matrix and scores do not fit in memory."""
-    width = len(run.encoder.columns) if run.encoder.sparse else len(run.encoder.feature_names)
-    task = run.frontier.facts.task
-    outputs = len(task.classes) if task.kind == "multiclass" else 1
+    width = len(run.encoder.columns if run.encoder.sparse else run.encoder.feature_names)
+    outputs = len(run.frontier.facts.task.classes) if run.frontier.facts.task.kind == "multiclass" else 1
     need, room = 8.0 * n * (2 * width + 2 * outputs * len(run.frontier)), memory()
     if need > room:
         raise InputError(
@@ -235,19 +235,13 @@ def _encoded(run: Run, source: Source, decimal: Decimal | None, on_progress: Any
     return matrices, strange
 
 
-def _strange_notes(strange: Mapping[str, int], n: int) -> list[str]:
-    return [
-        f"{count / n:.0%} of rows have a value of {name!r} that was rare or unknown in training."
-        for name, count in strange.items()
-        if count >= max(FEWEST, STRANGE * n)
-    ]
-
-
 def _row_notes(people: People, settings: Settings) -> Iterator[str]:
     if people.unlabelled:
         yield f"rows without {settings.target!r} were left out: {count_in_words(people.unlabelled)}."
     if people.idle:
         yield f"rows with 0 in {settings.weight!r} were left out: {count_in_words(people.idle)}."
+    if not isinstance(people.groups, GroupProbabilities):
+        yield from ungrouped_notes(people.groups)
 
 
 def _group_notes(record: Evaluation, front: Frontier) -> Iterator[str]:

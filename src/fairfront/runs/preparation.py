@@ -23,10 +23,11 @@ from ..problems.resources import GIGABYTE, memory
 from ..tables import Schema, Source, Table, TrainingRows, infer, load
 from ..tables.arrow import ArrowSource, FrameSource, ParquetBlocks
 from ..tables.encoder import TableEncoder, is_thin
-from ..tables.findings import MAX_LEVELS, Finding, reading_findings, screen, sensitive_finding
+from ..tables.findings import MAX_LEVELS, Finding, mark_finding, reading_findings, screen
 from ..tables.notation import time_words
+from ..tables.sensitive_names import sensitive_finding
 from ..tables.split import PARTS, Split, covered, parse_split
-from ..tables.target import Codes
+from ..tables.target import Codes, ungrouped_notes
 from .rows import Kept, Part, atoms, drawn_rows, lazy_rows, parts_note, people_of, streamed_rows
 from .settings import Settings
 
@@ -167,8 +168,12 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
     kept = _kept_columns(candidates, findings, settings.offset)
     encoder = TableEncoder.fit(known, kept, notations=schema.notations).unscaled(settings.offset)
     read = reading_findings(each for each in schema.columns if not each.notation.is_date or each.name in split.columns)
-    named = sensitive_finding(name for name in kept if name not in settings.compared)
-    notes = (*_notes(source, settings, people.idle), *read)
+    numbers = [each.name for each in schema.columns if each.kind == "number" and each.name not in settings.numbers]
+    named = (
+        *mark_finding(known, members),
+        *sensitive_finding([name for name in kept if name not in settings.compared], numbers),
+    )
+    notes = (*_notes(source, settings, people.idle, groups), *read)
     if streamed:
         notes = (parts_note(bytes_needed(schema, settings), encoder, np.bincount(codes).tolist()), *notes)
     return Prepared(
@@ -261,7 +266,7 @@ def _check_times(schema: Schema, split: Split) -> None:
             )
 
 
-def _notes(source: Source, settings: Settings, idle: int) -> tuple[Finding, ...]:
+def _notes(source: Source, settings: Settings, idle: int, groups: Mapping[str, Codes]) -> tuple[Finding, ...]:
     """Say what was guessed of the file, what is not done where groups are probabilities, and rows left out."""
     said = list(source.notes)
     said += [
@@ -274,6 +279,7 @@ def _notes(source: Source, settings: Settings, idle: int) -> tuple[Finding, ...]
         )
     if idle:
         said.append(f"Rows with 0 in {settings.weight!r} were left out: {count_in_words(idle)}.")
+    said += ungrouped_notes(groups)
     return tuple(Finding((), "noted", sentence) for sentence in said)
 
 

@@ -20,6 +20,8 @@ from ..validation import refuse
 from .source import ROWS, Source
 from .table import Chunk
 
+UTF8 = "utf-8-sig"
+"""UTF-8, with or without a byte order mark."""
 GZIP = b"\x1f\x8b"
 DELIMITERS = {",": "','", ";": "';'", "\t": "tab", "|": "'|'"}
 DECLARED = re.compile(r'"?sep=([^"\r\n])"?[\r\n]*', re.IGNORECASE)
@@ -43,7 +45,7 @@ def check_encoding(given: Any) -> str:
         "a".encode(name)
     except (LookupError, TypeError, ValueError):
         raise refuse("encoding", given, "an encoding such as utf-8, cp1252, latin-1 or utf-16") from None
-    return "utf-8-sig" if name == "utf-8" else name
+    return UTF8 if name == "utf-8" else name
 
 
 @contextmanager
@@ -96,6 +98,9 @@ class CsvSource(Source):
                 raise InputError(
                     f"{path} is not a gzip file, expected one by its ending .gz; rename it, or pack it again."
                 )
+            if data.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8 and self.encoding != UTF8:
+                self.notes = (f"The file begins with the mark of UTF-8: it is read so, and not as {self.encoding}.",)
+                self.encoding = UTF8
         header, declared = self._header()
         if declared and delimiter is None:  # Excel's own line, before the header
             self.delimiter = delimiter = declared
@@ -110,7 +115,7 @@ class CsvSource(Source):
                     f"{DELIMITERS[likely]}."
                 )
             self.delimiter = likely
-            self.notes = (f"Columns are cut at {DELIMITERS[likely]}, as the header is; --delimiter says otherwise.",)
+            self.notes += (f"Columns are cut at {DELIMITERS[likely]}, as the header is; --delimiter says otherwise.",)
             header, _ = self._header()
         self.names, self.copies = numbered_names(header)
         first = self._header(2)[0][len(header) :]
@@ -267,7 +272,7 @@ def undecodable(path: Path, data: IO[bytes], encoding: str) -> InputError:
             found = str(error)
             break
         done += len(block)
-    name = "UTF-8" if encoding == "utf-8-sig" else encoding
+    name = "UTF-8" if encoding == UTF8 else encoding
     utf16 = head in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     remedy = "another --encoding, such as utf-8, cp1252 or latin-1"
     if name == "UTF-8":

@@ -7,7 +7,6 @@ import shlex
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -34,28 +33,12 @@ ENOUGH = 20
 WHOLE = 2**53
 """From here on every float is whole."""
 ID_WORDS = frozenset({"id", "ids", "uuid", "guid", "key", "identifier", "index", "rowid"})
-WHO = """
-    sex gender geschlecht sexe genre sexo genero sesso genere geslacht orientation orientierung
-    age alter lebensalter edad eta leeftijd birth birthday birthdate dob geburt geburtsdatum geburtstag geburtsjahr
-    geburtsland geburtsort naissance nacimiento nascita geboorte geboortedatum geboorteland
-    marital married marriage civil familienstand zivilstand personenstand verheiratet etatcivil matrimonial estadocivil
-    civile statocivile burgerlijke gehuwd parental pregnant schwanger enceinte embarazada incinta zwanger
-    national nationality nationalitat nationalitaet nationalite nacionalidad nazionalita nationaliteit citizen
-    citizenship citoyennete ciudadania cittadinanza staatsangehorigkeit staatsangehoerigkeit staatsburgerschaft
-    staatsbuergerschaft burgerschap immigrant immigration migrationshintergrund native foreigner foreignworker
-    foreignborn auslander auslaender etranger extranjero straniero vreemdeling
-    race racial ethnic ethnicity hispanic latino ethnie etnia herkunft origine origen afkomst hautfarbe
-    religion religious konfession croyance religione godsdienst geloof
-    disability disabled handicap behinderung behindert schwerbehindert discapacidad disabilita invaliditeit
-    language sprache muttersprache langue idioma lingua taal
+WRITTEN = """
+    - -- --- \N{EN DASH} \N{EM DASH} . .. ... * / # n.a. n.a k.a. k.a n.d. n/d n.v. s.o. nil missing (blank) (empty)
+    (leer) n._a. k._a. not_available not_applicable keine_angabe #null! #value! #ref! #div/0!
 """
-WHERE = """
-    zip zipcode postcode postalcode postal plz postleitzahl codepostal codigopostal cap codicepostale neighborhood
-    neighbourhood wohnort stadtteil quartier barrio quartiere woonplaats wijk buurt
-"""
-"""Words of names that say who people are, and where they live, which may stand for groups; in English, German, French,
-Spanish, Italian and Dutch, without accents, two words of a name together too."""
-SENSITIVE, PLACES = frozenset(WHO.split()), frozenset(WHERE.split())
+"""Texts, in lower case, that often stand for a missing value and are not read as one unless somebody says so."""
+MARKS = frozenset(WRITTEN.split())
 PROSE = 3
 """Words in most values from which a column is free text."""
 
@@ -227,21 +210,23 @@ def _joint(
     return [Finding(tuple(most or columns), "flagged", sentence)]
 
 
-def sensitive_finding(names: Iterable[str]) -> tuple[Finding, ...]:
-    """Name the columns whose names look sensitive, or say where people live, in one sentence."""
-    words: dict[str, set[str]] = {}
-    for name in names:
-        said = words_of(name)
-        words[name] = {*said, *map("".join, pairwise(said))}
-    places = [name for name, each in words.items() if not PLACES.isdisjoint(each)]
-    found = [name for name, each in words.items() if name in places or not SENSITIVE.isdisjoint(each)]
-    if not found:
+def mark_finding(rows: TrainingRows, groups: Mapping[str, NDArray[Any]]) -> tuple[Finding, ...]:
+    """Name the columns with a text that often stands for a missing value and was kept as a level, or as a group."""
+    known: dict[str, Iterable[Any]] = {name: tally.counts for name, tally in rows.columns.items() if tally.named}
+    known |= {name: {value for value in values.tolist() if value is not None} for name, values in groups.items()}
+    marks = {
+        name: sorted(text for text in map(str, found) if text.strip().casefold().replace(" ", "_") in MARKS)
+        for name, found in known.items()
+    }
+    said = {name: some for name, some in marks.items() if some}
+    if not said:
         return ()
-    stand = f" ({', '.join(places)}: where people live may stand for groups)" if places else ""
-    sentence = (
-        f"Columns that look sensitive and are read: {', '.join(found)}{stand}; leave them out with {leave_out(*found)}."
+    told = ", ".join(f"{' and '.join(map(repr, sorted(some)))} in {name!r}" for name, some in said.items())
+    option = " ".join(
+        f"--missing {shlex.quote(text)}" for text in sorted({text for some in said.values() for text in some})
     )
-    return (Finding(tuple(found), "flagged", sentence),)
+    sentence = f"Kept as values of their own: {told}; if they stand for missing ones, give {option}."
+    return (Finding(tuple(said), "flagged", sentence),)
 
 
 def reading_findings(columns: Iterable[ColumnSchema]) -> tuple[Finding, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
+from ..objectives.groups import FEWEST, STEP, count_in_words
 from ..validation import counted, shown
 from .notation import number_of
 from .table import Column, Rows, Table, listed, nearest
@@ -32,6 +33,21 @@ class Codes:
 
     def take(self, rows: Any = slice(None)) -> NDArray[Any]:
         return np.asarray(self.codes[rows] if self.values is None else self.values[self.codes[rows]])
+
+    @property
+    def n_missing(self) -> int:
+        """Return how many rows have no value; numbers all have one."""
+        if self.values is None or not len(self.values) or self.values[-1] is not None:
+            return 0
+        return int(np.count_nonzero(self.codes == len(self.values) - 1))
+
+
+def ungrouped_notes(groups: Mapping[str, Codes]) -> Iterator[str]:
+    """Count the rows without a group, of which a few are not told exactly."""
+    for name, each in groups.items():
+        if n := each.n_missing:
+            told = count_in_words(n) if n < FEWEST or n >= 4 * FEWEST else f"about {STEP * round(n / STEP)}"
+            yield f"Rows without {name!r}: {told}; they count in the loss and in figures of all rows, not in gaps."
 
 
 @dataclass(frozen=True, eq=False)
