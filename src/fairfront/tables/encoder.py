@@ -20,7 +20,6 @@ from .table import MISSING, Array, Chunk, CodeBook, Column, Kind, Rows, Table, l
 OTHER, NONE = "(other)", "(missing)"
 WIDE = 256
 RARE = 0.001  # share of the rows of train below which a level is pooled with others
-STRANGE = 0.01  # share of rows with values that training did not know by name, above which it is said
 FULL = 0.1
 STATISTICS = ("median", "mean", "factor")
 Entry = tuple[NDArray[Any], Array]
@@ -295,11 +294,3 @@ def count_others(table: Table, encoder: TableEncoder) -> dict[str, int]:
     """Return the rows of a table from `coerce`, by column, whose value was rare or unknown in training."""
     columns = {block.name: table.columns[block.name] for block in encoder.blocks if isinstance(block, CategoryBlock)}
     return {name: int((column.values == column.n_levels - 1).sum()) for name, column in columns.items()}
-
-
-def unknown_notes(strange: Mapping[str, int], n: int) -> list[str]:
-    return [
-        f"{count / n:.0%} of rows have a value of {name!r} that was rare or unknown in training."
-        for name, count in strange.items()
-        if count >= max(FEWEST, STRANGE * n)
-    ]

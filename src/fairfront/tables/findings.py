@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..objectives.groups import rounded_part
+from ..objectives.groups import FEWEST, rounded_part
 from ..validation.inputs import factorize
 from .notation import PERCENT, PLAIN, Notation
 from .schema import ColumnSchema
@@ -39,6 +39,8 @@ WRITTEN = """
 """
 """Texts, in lower case, that often stand for a missing value and are not read as one unless somebody says so."""
 MARKS = frozenset(WRITTEN.split())
+STRANGE = 0.01
+"""Share of rows with values that training did not know by name, above which it is said."""
 PROSE = 3
 """Words in most values from which a column is free text."""
 
@@ -256,3 +258,11 @@ def _reading(column: ColumnSchema) -> str:
         return "has percentages: read as numbers, 12.5 % as 12.5"
     what = f"amounts in {notation.unit}" if notation.unit else "numbers with separators"
     return f"has {what}: read as numbers with a decimal {notation.kind}"
+
+
+def unknown_notes(strange: Mapping[str, int], n: int) -> list[str]:
+    return [
+        f"{count / n:.0%} of rows have a value of {name!r} that was rare or unknown in training."
+        for name, count in strange.items()
+        if count >= max(FEWEST, STRANGE * n)
+    ]
