@@ -23,7 +23,7 @@ from ..problems.resources import GIGABYTE, memory
 from ..tables import Schema, Source, Table, TrainingRows, infer, load
 from ..tables.arrow import ArrowSource, FrameSource, ParquetBlocks
 from ..tables.encoder import TableEncoder, is_thin
-from ..tables.findings import MAX_LEVELS, Finding, mark_finding, reading_findings, screen
+from ..tables.findings import MAX_LEVELS, Finding, reading_findings, screen
 from ..tables.notation import time_words
 from ..tables.sensitive_names import sensitive_finding
 from ..tables.split import PARTS, Split, covered, parse_split
@@ -168,11 +168,8 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
     kept = _kept_columns(candidates, findings, settings.offset)
     encoder = TableEncoder.fit(known, kept, notations=schema.notations).unscaled(settings.offset)
     read = reading_findings(each for each in schema.columns if not each.notation.is_date or each.name in split.columns)
-    numbers = [each.name for each in schema.columns if each.kind == "number" and each.name not in settings.numbers]
-    named = (
-        *mark_finding(known, members),
-        *sensitive_finding([name for name in kept if name not in settings.compared], numbers),
-    )
+    numbers = {each.name for each in schema.columns if each.kind == "number"} - {*settings.numbers}
+    named = sensitive_finding([name for name in kept if name not in settings.compared], numbers)
     notes = (*_notes(source, settings, people.idle, groups), *read)
     if streamed:
         notes = (parts_note(bytes_needed(schema, settings), encoder, np.bincount(codes).tolist()), *notes)
@@ -268,10 +265,8 @@ def _check_times(schema: Schema, split: Split) -> None:
 
 def _notes(source: Source, settings: Settings, idle: int, groups: Mapping[str, Codes]) -> tuple[Finding, ...]:
     """Say what was guessed of the file, what is not done where groups are probabilities, and rows left out."""
-    said = list(source.notes)
-    said += [
-        f"The file has {name!r} more than once: another one is called {copy!r}." for copy, name in source.copies.items()
-    ]
+    twice = "The file has {!r} more than once: another one is called {!r}."
+    said = [*source.notes, *(twice.format(name, copy) for copy, name in source.copies.items())]
     if settings.group_probabilities:
         said.append(
             f"Groups are probabilities ({', '.join(settings.group_probabilities)}): the split keeps the proportions of "

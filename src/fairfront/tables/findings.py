@@ -125,6 +125,7 @@ def screen(
         columns = {name: tally.sample() for name, tally in rows.columns.items() if name not in gone}
         alone = told.get(group, set())
         found += _joint(group, codes, {name: columns[name] for name in columns if name not in alone}, rows.halves)
+    found += _marks(rows, groups)
     return tuple(
         replace(f, kind="flagged") if f.kind == "refused" and set(f.columns) <= set(allow) else f for f in found
     )
@@ -212,7 +213,7 @@ def _joint(
     return [Finding(tuple(most or columns), "flagged", sentence)]
 
 
-def mark_finding(rows: TrainingRows, groups: Mapping[str, NDArray[Any]]) -> tuple[Finding, ...]:
+def _marks(rows: TrainingRows, groups: Mapping[str, NDArray[Any]]) -> tuple[Finding, ...]:
     """Name the columns with a text that often stands for a missing value and was kept as a level, or as a group."""
     known: dict[str, Iterable[Any]] = {name: tally.counts for name, tally in rows.columns.items() if tally.named}
     known |= {name: {value for value in values.tolist() if value is not None} for name, values in groups.items()}
