@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -21,7 +21,7 @@ from ..cases import CASES, Rows, labels_of, loaded
 
 SHARE = 0.8
 """Rows of a sample to fit and judge on, as a share of the population's; the rest of a split would be for testing."""
-LOANS, TRUTH = 8_000, 600_000
+LOANS, TRUTH, BLOCK = 8_000, 600_000, 1 << 14
 LEVELS, NUMBERS = ("A", "B", "C"), ("income", "debt_ratio", "years_employed", "past_defaults", "loan_amount")
 DATA = ("compas", "german", "loans", "adult", "oulad")
 TITLES = {"loans": "Loans (made up), 3 groups"} | {case: CASES[case].title for case in DATA if case in CASES}
@@ -36,15 +36,24 @@ class Population:
     chance: np.ndarray
     sample: Callable[[int], Rows]
 
-    def truth(self, decided: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return true positive rates (N, groups) and errors (N,) of decisions, or chances of them, (N, n)."""
-        good, total = [], np.empty(len(decided))
-        for g in range(int(self.groups.max()) + 1):
-            weight = np.where(self.groups == g, self.chance, 0.0)
-            good.append(decided @ (weight / weight.sum()))
-        bias = (1.0 - 2.0 * self.chance) / len(self.chance)
-        total = decided @ bias + self.chance.mean()
-        return np.stack(good, axis=1), np.asarray(total)
+    def truth(self, decide: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Return true positive rates (N, groups) and errors (N,) of what decides about rows and their groups.
+
+        Decisions (N, rows), or chances of them, are taken in blocks of rows, which stay in the processor's cache.
+        """
+        total: np.ndarray | float = 0.0
+        for start in range(0, len(self.X), BLOCK):
+            at = slice(start, start + BLOCK)
+            total = total + (decide(self.X[at], self.groups[at]) @ self.weights[at]).astype(np.float64)
+        assert isinstance(total, np.ndarray)
+        return total[:, :-1], total[:, -1] + self.chance.mean(dtype=np.float64)
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """Return what each row counts in the rate of each group, and in the error as the last, (n, groups + 1)."""
+        good = np.where(self.groups[:, None] == np.arange(int(self.groups.max()) + 1), self.chance[:, None], 0.0)
+        error = (1.0 - 2.0 * self.chance) / len(self.chance)
+        return np.column_stack([good / good.sum(axis=0, dtype=np.float64), error])
 
 
 @cache

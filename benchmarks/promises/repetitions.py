@@ -143,16 +143,22 @@ def as_before(front: ff.Frontier, truth: tuple[np.ndarray, np.ndarray]) -> dict[
     return found
 
 
-def repetition(population: Population, learner: str, seed: int) -> dict[str, Any]:
-    """Draw one sample, and choose on all its rows, on a validation part, and on both."""
+def truth_of(population: Population, front: ff.Frontier) -> tuple[np.ndarray, np.ndarray]:
+    return population.truth(lambda X, groups: decisions(front, X))
+
+
+def repetition(population: Population, learner: str, seed: int, whole_only: bool = False) -> dict[str, Any]:
+    """Draw one sample, and choose on all its rows, and unless these are all, on a validation part and on both."""
     rows, fit = population.sample(seed), LEARNERS[learner]
     start = time.process_time()
     whole = fit(rows)
     found: dict[str, Any] = {"seed": seed, "points": len(whole), "seconds": time.process_time() - start}
-    found["held_out"] = judged(whole, "held_out", population.truth(decisions(whole, population.X)))
+    found["held_out"] = judged(whole, "held_out", truth_of(population, whole))
+    if whole_only:
+        return found
     train, held = parts_of(rows, seed)
     front = fit(train).evaluate(held.X, held.y, sensitive_features=held.groups)
-    truth = population.truth(decisions(front, population.X))
+    truth = truth_of(population, front)
     found["validation"], found["before"] = judged(front, "validation", truth), as_before(front, truth)
     if front.judged().name == BOTH:
         found["both"] = judged(front, BOTH, truth)
@@ -170,7 +176,7 @@ def peers(population: Population, seed: int, names: tuple[str, ...] = PEER_NAMES
         rates = np.stack([there[:, (held.groups == g) & held.good].mean(axis=1) for g in range(fitting.n_groups)], 1)
         error = np.where(held.good, 1.0 - there, there).mean(axis=1)
         seen = Figures(error, np.ptp(rates, axis=1), error)
-        rates, error = population.truth(candidates.approve(population.X, population.groups))
+        rates, error = population.truth(candidates.approve)
         gap = np.ptp(rates, axis=1)
         found[name] = {f"asked {cap}": [float(gap[i]), float(error[i])] for cap in ASKED for i in [chosen(seen, cap)]}
     return found
@@ -182,13 +188,13 @@ def results(case: str, what: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def run(case: str, what: str, runs: int) -> None:
-    """Make runs until there are so many."""
+def run(case: str, what: str, runs: int, whole_only: bool = False) -> None:
+    """Make runs until there are so many; only those of all rows where the others have been run often enough."""
     HOME.mkdir(parents=True, exist_ok=True)
     done, path = {each["seed"] for each in results(case, what)}, HOME / f"{case}-{what}.jsonl"
     population = population_of(case)
     for seed in (seed for seed in range(runs) if seed not in done):
-        found = peers(population, seed) if what == "peers" else repetition(population, what, seed)
+        found = peers(population, seed) if what == "peers" else repetition(population, what, seed, whole_only)
         with Path(path).open("a") as file:
             file.write(json.dumps(found) + "\n")
 
@@ -198,5 +204,6 @@ if __name__ == "__main__":
     parser.add_argument("case")
     parser.add_argument("what", choices=[*LEARNERS, "peers"])
     parser.add_argument("runs", type=int)
+    parser.add_argument("--whole", action="store_true", help="judge on all rows only")
     given = parser.parse_args()
-    run(given.case, given.what, given.runs)
+    run(given.case, given.what, given.runs, given.whole)
