@@ -267,9 +267,10 @@ def _with_spreads(record: Evaluation, spreads: tuple[Spread, ...], clustered: bo
             behind = {rate: rows_behind(rates, rate, sizes.get(name)) for rate in rates.names}
             design[name] = design_effects(spread, behind)
             sizes[name] = {rate: size / design[name].get(rate, 1.0) for rate, size in behind.items()}
-    if design:
-        design[""] = design_effects(spreads[-1], {"error": np.array([record.effective_n or record.n])})
-        design[""] = {"error": design[""]["error"][0]}
+    if design and record.labels is not None and record.task is not None:
+        n, good = np.array([record.effective_n or record.n]), record.labels[record.task.favourable]
+        behind = {"error": n, "selection": n, "tpr": n * good, "fpr": n * (1.0 - good)}
+        design[""] = {rate: each[0] for rate, each in design_effects(spreads[-1], behind).items()}
     return replace(record, errors=errors, design=design, sizes=sizes)
 
 

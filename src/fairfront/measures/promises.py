@@ -136,8 +136,8 @@ def widened(record: Evaluation, factor: float) -> Evaluation:
             known = record.design.get(name, {})
             design[name] = {rate: known.get(rate, np.ones(size.shape)) * factor for rate, size in behind.items()}
     if design:
-        whole = {"error": np.array(factor * record.design.get("", {}).get("error", 1.0))}
-        design[""] = whole | {FOLDS: np.array(factor)}
+        known = {"error": np.array(1.0)} | {k: v for k, v in record.design.get("", {}).items() if k != FOLDS}
+        design[""] = {rate: np.asarray(each * factor) for rate, each in known.items()} | {FOLDS: np.array(factor)}
     errors = {
         name: {mean: each * np.sqrt(factor) for mean, each in found.items()} for name, found in record.errors.items()
     }

@@ -35,6 +35,7 @@ from ..measures.ranks import ranking
 from ..measures.spans import notable
 from ..objectives import Array, Groups, is_likelihood
 from ..objectives.groups import FEWEST
+from .part_people import People
 from .rows import Part
 from .settings import Settings
 from .within_levels import worst_within
@@ -105,6 +106,10 @@ def judged_points(
                 one["worst"] += more
         for one in found.values():
             _as_audited(one, found[str(int(front.ids[plain]))])
+    if rows.person is not None:
+        people = People.of(decided, labels, task, attributes, weight, rows.person, plain)
+        for place in front.solved.tolist():
+            people.widen(found[str(int(front.ids[place]))], place)
     return found
 
 

@@ -87,7 +87,10 @@ def _everyone(front: Frontier, place: int) -> dict[str, Any]:
         wrongly = 0.5 * (error + approved - good)  # false positives less false negatives are approved less good
         shares |= {"tpr": (approved - wrongly, good), "fpr": (wrongly, 1.0 - good)}
     for name, (part, whole) in shares.items():
-        value, size = np.array(np.clip(part / whole, 0.0, 1.0) if whole > 0 else np.nan), np.array(n * whole)
+        value, size = (
+            np.array(np.clip(part / whole, 0.0, 1.0) if whole > 0 else np.nan),
+            np.array(n * whole / record.design.get("", {}).get(name, 1.0)),
+        )
         known = record.ranges.get("", {}).get(OVERALL_COLUMNS.get(name, name))
         span = span_of(value, size) if known is None else replace(known.take(place), least=known.least * size)
         ends = notable_ends(name, float(value), float(span.low), float(span.high))
