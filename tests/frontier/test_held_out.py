@@ -263,3 +263,16 @@ def test_few_folds_widen_every_figure_and_stay_so_when_pooled() -> None:
     wide = widened(record, 4.0)
     far = [each.figure("auc_gap", 0.95) - each["auc_gap"] for each in (record, wide)]
     np.testing.assert_allclose(far[1], 2.0 * far[0])
+
+
+def test_two_evaluations_are_pooled_once_and_a_saved_run_says_what_it_read(rows, tmp_path: Path) -> None:
+    X, y, a = rows
+    front = ff.trace(X, y, sensitive_features=a, n_points=4, progress=False)
+    front = front.evaluate(X[:150], y[:150], sensitive_features=a[:150])
+    assert front.judged() is replace(front).judged()
+    assert front.judged().name == "held_out and validation"
+    rule: dict[str, Any] = {"at_most": {"tpr_gap": 0.9}}
+    assert front.choice(**rule).note == ""
+    again = ff.load(front.save(tmp_path / "front"))
+    assert "validation alone" in again.choice(**rule).words[-1]
+    assert again.choice(**rule, on="held_out").note == ""

@@ -61,6 +61,8 @@ class Choice(Record):
         The evaluation that the rule read; ``n`` are its rows, ``made`` says how scores of training rows were made.
     promises : tuple of Promise
         Of every figure that the rule bounds, or takes the least or most of; else of the gaps of the notion.
+    note : str
+        Says that held-out rows were judged too and not read, as in saved runs; empty elsewhere.
     """
 
     id: int
@@ -70,12 +72,14 @@ class Choice(Record):
     promises: tuple[Promise, ...]
     record: Evaluation = field(repr=False)
     place: int = field(repr=False)
+    note: str = ""
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return one sentence per figure."""
+        """Return one sentence per figure, and the note."""
         made = f", {self.made}" if self.made else ""
-        return tuple(f"{each.words}; on {self.on} ({self.n} rows{made})." for each in self.promises)
+        said = tuple(f"{each.words}; on {self.on} ({self.n} rows{made})." for each in self.promises)
+        return (*said, self.note) if self.note else said
 
     def test(self, n: float) -> dict[str, tuple[float, float]]:
         """Return what n other rows of the same population will show, by noise alone and of this point.
@@ -141,4 +145,17 @@ def choice_of(front: FrontierFigures, rule: Rule, place: int) -> Choice | None:
         ends = record.ends(name)
         could_be = () if ends is None or ends[place, 0] != ends[place, 0] else tuple(ends[place].tolist())
         found.append(Promise(name, bounds.get(name), shown, mean, end, sure, not larger_is_better(name), could_be))
-    return Choice(int(front.ids[place]), record.name, record.n, record.made, tuple(found), record, place)
+    known = (record.n, record.made, tuple(found), record, place, unread_words(front, rule.on))
+    return Choice(int(front.ids[place]), record.name, *known)
+
+
+def unread_words(front: FrontierFigures, on: str | None) -> str:
+    """Say that a rule which names no evaluation reads validation alone, where held-out rows were judged too."""
+    held = front.evaluations.get("held_out")
+    if on is not None or held is None or front.judged().name != "validation":
+        return ""
+    return (
+        f"This is the choice on validation alone: the {held.n} held-out rows are pooled with it only while exact "
+        "counts of both are in memory, where the same rule may take another point. To read them instead, name the "
+        "evaluation held_out."
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ from .points import Facts, PointColumns, Points
 
 BOTH = "held_out and validation"
 """Name of the two evaluations pooled, which choices rest on by default."""
+POOLS: WeakKeyDictionary[Evaluation, WeakKeyDictionary[Evaluation, Evaluation | None]] = WeakKeyDictionary()
+"""Pools of held-out rows and those of validation, as long as both evaluations live."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -121,18 +123,24 @@ class FrontierFigures(PointColumns):
         """
         return self._both or self.record() if on is None else self.record(on)
 
-    @cached_property
+    @property
     def _both(self) -> Evaluation | None:
-        """Pool the rows that were held out in training with those of validation; None where that cannot be done."""
+        """Pool the rows that were held out in training with those of validation; None where that cannot be done.
+
+        It is done once for two evaluations, whatever frontiers have them.
+        """
         from .pooled_rows import pool_evaluations
 
-        names = ("held_out", "validation")
-        if any(name not in self.evaluations or self.evaluations[name].sums is None for name in names):
+        held, other = (self.evaluations.get(name) for name in ("held_out", "validation"))
+        if held is None or other is None or held.sums is None or other.sums is None:
             return None
-        try:
-            return pool_evaluations(self, names, BOTH)
-        except InputError:
-            return None
+        known = POOLS.setdefault(held, WeakKeyDictionary())
+        if other not in known:
+            try:
+                known[other] = pool_evaluations(self, (held.name, other.name), BOTH)
+            except InputError:
+                known[other] = None
+        return known[other]
 
     def operating(self, on: str | None = None) -> OperatingPoint | None:
         """Return the rule and the cut-offs of an evaluation, None where there are none.

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..frontier.cautions import notes_of
-from ..frontier.choice import choice_of
+from ..frontier.choice import choice_of, unread_words
 from ..frontier.selection import Rule
 from ..measures.disclosure import LIMIT
 from ..measures.figures import Column, larger_is_better
@@ -111,6 +111,7 @@ def decided(
     own = [option for option in options if option.id == id]
     unsure = [said for gap in _gaps_of(rule) if (said := indistinct_words(front, gap, rule.get("confidence", 0.95)))]
     unsure += [] if published is None else _other_choice(published, id, rule)
+    unsure += [said] if "confidence" in rule and (said := unread_words(front, rule.get("on"))) else []
     given = {name: value for name, value in rule.items() if value is not None or name == "confidence"}
     operating = None
     if point is not None:
