@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -88,12 +89,27 @@ def test_folds_are_refitted_where_the_closed_form_does_not_apply(rows, options: 
 
 
 def test_folds_are_dealt_evenly_and_keep_people_together() -> None:
-    offsets, person = np.array([0, 205, 300]), np.random.default_rng(0).integers(80, size=300)
-    alone, together = dealt(offsets, None), dealt(offsets, np.unique(person, return_inverse=True)[1])
+    cell, person = np.repeat([0, 1], [205, 95]), np.random.default_rng(0).integers(80, size=300)
+    alone, together = dealt(cell, None), dealt(cell, np.unique(person, return_inverse=True)[1])
     for part in (alone[:205], alone[205:]):
         counts = np.bincount(part, minlength=FOLDS)
         assert counts.max() - counts.min() <= 1
     assert all(len(set(together[person == each])) == 1 for each in np.unique(person))
+
+
+def test_folds_of_groups_that_are_probabilities(rows) -> None:
+    X, y, group = rows
+    sure = ff.GroupProbabilities({"A": (group == "A") * 1.0, "B": (group == "B") * 1.0})
+    soft = ff.GroupProbabilities({"A": 0.1 + 0.8 * (group == "A"), "B": 0.1 + 0.8 * (group == "B")})
+    for given, like in ((sure, group), (soft, soft)):
+        with pytest.warns(ff.ProxyWarning):
+            folds = traced((sparse.csr_array(X), y, given), held_out=True).evaluations["held_out"]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            closed = traced((X, y, like)).evaluations["held_out"]
+        assert folds.made == "10 folds, refitted"
+        np.testing.assert_allclose(folds["error"], closed["error"], atol=0.02)
+        np.testing.assert_allclose(folds["tpr_gap"], closed["tpr_gap"], atol=0.04)
 
 
 def test_rows_of_a_person_are_left_out_together(rows) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +30,7 @@ from ..solvers.base import Request, Solved
 from ..solvers.hard_points import NARROWEST
 from ..solvers.knots import MOST, knot_solver
 from ..solvers.leave_one_out import LeaveOneOut
-from ..solvers.refits import FOLDS, dealt, fold_scores
+from ..solvers.refits import FOLDS, fold_scores, folds_of
 from ..validation import check_choice, counted, is_dask
 from ..validation.inputs import check_labels, check_weights, shape_of, weighted_rows
 from .judgement import HeldRows, encode_labels, resolve_attributes, with_notions
@@ -117,15 +116,14 @@ class HeldOut:
 
     def no_folds(self, problem: LinearProblem) -> str:
         """Say why folds cannot be refitted; empty where they can."""
-        if problem.layout.cells.shares is not None:
-            return "which needs the group of every row, found probabilities"
         if problem.objectives.question.offset is not None:
             return "which has no part for an offset"
         if self.solver.overshoot > 0.0:
             return "which needs points with caps, found overshoot, which goes on past zero"
-        offsets = problem.layout.cells.offsets
-        fold = dealt(offsets, None if self.person is None else self.person[problem.layout.cells.order])
-        if min(len(np.unique(fold[start:stop])) for start, stop in pairwise(offsets)) < 2:
+        cells = problem.layout.cells
+        fold = folds_of(cells, self.person)
+        inside = np.arange(cells.count)[:, None] == cells.of_sorted if cells.shares is None else cells.shares > 0.0
+        if min(len(np.unique(fold[rows])) for rows in inside) < 2:
             return "expected two people or more of every group and label that are compared"
         return ""
 

@@ -97,9 +97,14 @@ class Cells:
         return len(self.weight)
 
     @property
+    def of_sorted(self) -> Ints:
+        """Return the cell of every sorted row; not for shares."""
+        return np.repeat(np.arange(self.count), np.diff(self.offsets))
+
+    @property
     def of_rows(self) -> Ints:
         """In the order of the data; not for shares."""
-        return self.unsorted(np.repeat(np.arange(self.count), np.diff(self.offsets)))
+        return self.unsorted(self.of_sorted)
 
     def unsorted(self, values: NDArray[Any]) -> NDArray[Any]:
         """From the order of the sorted rows to that of the data."""

@@ -108,8 +108,10 @@ class LinearProblem:
         return self._with(objectives=replace(self.objectives, algebra=algebra))
 
     def with_row_weights(self, weight: Array) -> Self:
-        """Of sorted rows, with the same total in every cell."""
-        rows = replace(self.piece, cells=replace(self.layout.cells, row_weight=weight))
+        """Of sorted rows, (n,) or by cell (c, n) where groups are shares, with the same total in every cell."""
+        cells, soft = self.layout.cells, self.layout.cells.shares is not None
+        cells = replace(cells, shares=weight) if soft else replace(cells, row_weight=weight)
+        rows = replace(self.piece, cells=cells)
         objectives = replace(self.objectives, layout=replace(self.layout, cells=rows.cells))
         return self._with(objectives=objectives, rows=rows)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -50,9 +51,19 @@ class Samples:
     @classmethod
     def _of(cls, problem: LinearProblem, piece: Piece, counts: NDArray[np.uint16]) -> Samples:
         cells = piece.cells
+        if cells.shares is not None:
+            return cls(problem, piece, counts, cells.weight / np.maximum(counts @ cells.shares.T, TINY))
         base = 1.0 if cells.row_weight is None else cells.row_weight
         drawn = np.stack([np.add.reduceat(sample * base, cells.offsets[:-1]) for sample in counts])
         return cls(problem, piece, counts, cells.weight / np.maximum(drawn, TINY))
+
+    def _base(self, start: int, stop: int, cell: int) -> Iterator[tuple[int, Array]]:
+        """Yield the cells that some rows are in, one or by shares all, with the rows' weights there."""
+        cells = self.piece.cells
+        if cells.shares is not None:
+            yield from enumerate(cells.shares[:, start:stop])
+        else:
+            yield cell, np.ones(stop - start) if cells.row_weight is None else cells.row_weight[start:stop]
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -61,8 +72,10 @@ class Samples:
         return replace(self, counts=self.counts[which], scale=self.scale[which])
 
     def thinned(self, most: int) -> Samples:
-        """Return the samples on every m-th row of cells that have far more than ``most`` rows."""
+        """Return the samples on every m-th row of cells that have far more than ``most`` rows, of shares on all."""
         cells = self.piece.cells
+        if cells.shares is not None:
+            return self
         kept = [np.arange(a, b, max(1, int(b - a) // most)) for a, b in pairwise(cells.offsets)]
         rows = np.concatenate(kept)
         offsets = np.concatenate([[0], np.cumsum([len(each) for each in kept])]).astype(np.intp)
@@ -75,6 +88,8 @@ class Samples:
 
     def single(self, sample: int) -> LinearProblem:
         cells = self.piece.cells
+        if cells.shares is not None:
+            return self.problem.with_row_weights(self.counts[sample] * cells.shares * self.scale[sample][:, None])
         base = 1.0 if cells.row_weight is None else cells.row_weight
         scale = np.repeat(self.scale[sample], np.diff(cells.offsets))
         return self.problem.with_row_weights(self.counts[sample] * base * scale)
@@ -89,15 +104,16 @@ class Samples:
         rows = max(64, min(design.rows_per_chunk(R * K), CHUNK_BYTES // (8 * R * K)))
         for start, stop, cell in cells.chunks(rows):
             scores = self.piece.scores(start, stop, flat).reshape(R, K, -1)
-            base = np.ones(stop - start) if cells.row_weight is None else cells.row_weight[start:stop]
-            drawn = counts[:, start:stop] * base
             for bound, where in problem.measures:
-                if where[cell] < 0:
+                if cell >= 0 and where[cell] < 0:
                     continue
                 value, slope = bound.value_slope(scores, self.piece.targets[start:stop])
-                L[:, where[cell]] += np.einsum("rn,rn->r", value, drawn)
-                everyone[:, where[cell]] += value @ base
-                G[where[cell]] += design.pull(start, stop, (slope * drawn[:, None]).reshape(R * K, -1))
+                for j, base in self._base(start, stop, cell):
+                    if where[j] >= 0:
+                        drawn = counts[:, start:stop] * base
+                        L[:, where[j]] += np.einsum("rn,rn->r", value, drawn)
+                        everyone[:, where[j]] += value @ base
+                        G[where[j]] += design.pull(start, stop, (slope * drawn[:, None]).reshape(R * K, -1))
         used = np.concatenate([np.flatnonzero(where >= 0) for _, where in problem.measures])  # the cells behind L
         scale = self.scale[which][:, used] / cells.weight[used]
         L[:, :-1] *= scale
@@ -115,12 +131,13 @@ class Samples:
         H, inner = np.zeros((k, K, K, d, d)), problem.inner(W)
         for start, stop, cell in cells.chunks(design.rows_per_chunk(K * K)):
             scores = self.piece.scores(start, stop, inner)
-            weight = self.counts[sample, start:stop] * self.scale[sample, cell]
-            weight = weight if cells.row_weight is None else weight * cells.row_weight[start:stop]
             for bound, where in problem.measures:
-                if where[cell] >= 0 and not bound.linear:
-                    v = bound.curvature(scores, self.piece.targets[start:stop]) * weight
-                    self.piece.multiply(start, stop, v, False, H[where[cell]])
+                if bound.linear or (cell >= 0 and where[cell] < 0):
+                    continue
+                bend = bound.curvature(scores, self.piece.targets[start:stop]) * self.counts[sample, start:stop]
+                for j, base in self._base(start, stop, cell):
+                    if where[j] >= 0:
+                        self.piece.multiply(start, stop, bend * base * self.scale[sample, j], False, H[where[j]])
         found = problem.unfolded(H / problem.objectives.weights[:, None, None, None, None])
         found[-1] = np.diag(np.tile(problem.penalised, K))
         return found

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..objectives import Array
+from ..objectives import Array, Cells
 from ..problems import LinearProblem
 from ..problems.point import convexified, gram
 from ..problems.samples import Samples
@@ -80,15 +80,19 @@ def refit(
     return found
 
 
-def dealt(offsets: Which, person: Which | None) -> Which:
-    """Return a fold for every sorted row: people, or rows, of each cell are shuffled and dealt out like cards."""
-    n = int(offsets[-1])
-    first = np.arange(n) if person is None else np.unique(person, return_index=True)[1]
-    cell = np.searchsorted(offsets, first, side="right")
-    order = np.lexsort((np.random.default_rng(0).random(len(first)), cell))
+def dealt(cell: Which, person: Which | None) -> Which:
+    """Return a fold for every row: people, or rows, of each cell are shuffled and dealt out like cards."""
+    first = np.arange(len(cell)) if person is None else np.unique(person, return_index=True)[1]
+    order = np.lexsort((np.random.default_rng(0).random(len(first)), cell[first]))
     fold = np.empty(len(first), dtype=np.intp)
     fold[order] = np.arange(len(first)) % FOLDS
     return fold if person is None else fold[person]
+
+
+def folds_of(cells: Cells, person: Which | None) -> Which:
+    """Return a fold for every sorted row; ``person`` (n,) in the order of the data. Shares count as the largest."""
+    cell = cells.of_sorted if cells.shares is None else cells.shares.argmax(axis=0)
+    return dealt(cell, None if person is None else person[cells.order])
 
 
 def fold_scores(
@@ -100,7 +104,7 @@ def fold_scores(
     ``person`` (n,) are codes of who stays together.
     """
     cells, design = problem.layout.cells, problem.piece.design
-    fold = dealt(cells.offsets, None if person is None else person[cells.order])
+    fold = folds_of(cells, person)
     caps = np.stack([tops(problem.algebra, row, newton.path) for row in sizes])
     found = refit(problem, newton, Samples.without(problem, fold, FOLDS), W, caps, plain)
     scores = np.empty((len(W), problem.K, cells.n))
