@@ -19,9 +19,9 @@ from fairfront.exceptions import InputError
 from fairfront.frontier.group_thresholds import (
     GroupThresholdModel,
     by_threshold,
-    postprocess_frontier,
     threshold_curve,
 )
+from fairfront.frontier.postprocessing import postprocess_frontier
 from fairfront.objectives import NOTIONS
 from fairfront.pareto import nondominated
 
@@ -199,3 +199,40 @@ def test_decisions_have_no_auc_and_a_tuned_threshold_leaves_that_of_the_scores()
         np.testing.assert_allclose(each.column("error"), [np.mean(m.predict(X) != y) for m in (plain, tuned, plain)])
     hard = ff.Frontier.from_scores({"d": plain.predict(X)}, y, sensitive_features=group)
     assert np.isnan(hard.column("auc")).all()
+
+
+def test_thresholds_are_judged_by_those_placed_without_the_fold() -> None:
+    """Without a gap on their own rows; held out they show about what other people would."""
+    seen, there, inside = [], [], []
+    for seed in range(25):
+        random = np.random.default_rng(seed)
+
+        def draw_rows(n: int, random: np.random.Generator = random) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            a = np.where(random.random(n) < 0.2, "few", "many")
+            X = random.normal(size=(n, 2)) + 0.5 * (a == "many")[:, None]
+            return X, (X[:, 0] + random.logistic(size=n) > 0).astype(int), a
+
+        X, y, a = draw_rows(700)
+        front = ff.trace(X, y, sensitive_features=a, n_points=3, held_out=False, progress=False)
+        cut = front.postprocess(X, y, sensitive_features=a, allow_group_at_prediction=True, n_points=10)
+        assert list(cut.evaluations) == ["held_out", "thresholds"]
+        assert cut.judged().name == "held_out"
+        assert "10 folds" in cut.judged().made
+        X, y, a = draw_rows(20_000)
+        there.append(cut.evaluate(X, y, sensitive_features=a, name="others").column("tpr_gap", "others")[-1])
+        inside.append(cut.column("tpr_gap", "thresholds")[-1])
+        seen.append(cut.column("tpr_gap")[-1])
+    assert max(inside) < 0.02
+    assert np.mean(seen) == pytest.approx(np.mean(there), rel=0.35)
+    assert np.mean(there) > 3 * np.mean(inside)
+
+
+def test_thresholds_of_a_group_with_one_row_of_a_label_are_not_judged_without_it() -> None:
+    random = np.random.default_rng(0)
+    X, codes = random.normal(size=(200, 2)), np.repeat([0, 1], 100)
+    y = np.where(codes == 0, random.integers(2, size=200), 0)
+    y[150] = 1
+    front = ff.trace(X, y, sensitive_features=codes, notion="demographic_parity", n_points=3, progress=False)
+    known = {"sensitive_features": codes, "allow_group_at_prediction": True}
+    assert "held_out" in front.postprocess(X, y, **known).evaluations
+    assert "held_out" not in front.postprocess(X, y, notion="equal_opportunity", **known).evaluations

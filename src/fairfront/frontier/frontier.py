@@ -212,7 +212,8 @@ class Frontier(FrontierColumns):
         Parameters
         ----------
         X, y, sensitive_features
-            Rows to place the thresholds on, best rows that the model was not trained on. One sensitive column.
+            Rows to place the thresholds on, best rows that the model was not trained on. One sensitive column. The
+            evaluation "held_out", which rules read, judges each of ten folds of them by thresholds placed on the rest.
         **options
             ``allow_group_at_prediction`` has to be True: the models that come back decide by the group of the person.
             ``notion`` compares true or false positive rates or selection rates, by default as the frontier does. A gap
@@ -221,7 +222,7 @@ class Frontier(FrontierColumns):
             ``id`` is the point to post-process, by default the unconstrained one. At most ``n_points`` come back, by
             default 50, evenly in the gap; None: all. ``name`` is that of the evaluation; ``sample_weight`` of rows.
         """
-        from .group_thresholds import postprocess_frontier
+        from .postprocessing import postprocess_frontier
 
         return postprocess_frontier(self, X, y, sensitive_features=sensitive_features, **options)
 

@@ -13,13 +13,9 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..objectives import NOTIONS, Array, Attribute, Task
 from ..pareto import nondominated
-from ..validation import MOST_POINTS, check_count, check_text, shown
 from ..validation.inputs import as_columns, factorize
-from .candidates import judged_frontier, scores_of
-from .frontier import Frontier
-from .judgement import held_rows
+from .candidates import scores_of
 from .models import Models, Places
-from .selection import plain_place
 
 NEEDS = "every prediction needs the person's group"
 RATES = {"tpr": "favourable", "fpr": "other", "selection": "any"}
@@ -56,7 +52,7 @@ class GroupThresholdModel:
 
     def predict(self, X: Any, *, sensitive_features: Any) -> NDArray[Any]:
         """Decide for every row by its group's cut-off."""
-        scores = _favourable_scores(self.model, X, self.task)
+        scores = favourable_scores(self.model, X, self.task)
         columns = as_columns(sensitive_features, "sensitive_features", n=len(scores))
         if len(columns) != 1:
             raise InputError(f"sensitive_features has {len(columns)} columns, expected one.")
@@ -96,50 +92,14 @@ class ThresholdModels(Models):
         """Scores of the one model, which all settings cut, (N, 1, n)."""
         if not attributes:
             return super().judged(X)
-        _, codes = _single(attributes, self.levels)
-        scores = _favourable_scores(self.model, X, self.task)
+        _, codes = single_column(attributes, self.levels)
+        scores = favourable_scores(self.model, X, self.task)
         cut = np.column_stack([self.cutoffs, np.zeros(len(self))])
         favourable, second = scores[None] > cut[:, codes], self.task.favourable == 1
         return np.repeat((scores if second else -scores)[None, None], len(self), axis=0), favourable == second
 
 
-def postprocess_frontier(
-    front: Frontier,
-    X: Any,
-    y: Any,
-    *,
-    sensitive_features: Any,
-    allow_group_at_prediction: bool = False,
-    notion: str | None = None,
-    id: int | None = None,
-    n_points: int | None = 50,
-    sample_weight: Any = None,
-    name: str = "thresholds",
-) -> Frontier:
-    if allow_group_at_prediction is not True:
-        raise InputError(
-            f"thresholds by group mean that {NEEDS}, and allow_group_at_prediction is "
-            f"{allow_group_at_prediction!r}; expected True, once it is clear that the group may be used for "
-            "decisions; otherwise choose a model of the frontier itself, which never needs it."
-        )
-    task, known, chosen = front.facts.task, by_threshold(), front.facts.notions[0] if notion is None else notion
-    if task.kind != "binary":
-        raise InputError(f"labels are {task.kind}, expected two classes; thresholds decide between two.")
-    if not isinstance(chosen, str) or chosen not in known:
-        raise InputError(f"notion is {shown(chosen)}, expected one of {', '.join(known)} for group thresholds.")
-    count = None if n_points is None else check_count(n_points, "n_points", least=2, most=MOST_POINTS)
-    check_text(name, "name", "the name of the evaluation")
-    held = held_rows(front, X, y, sensitive_features, sample_weight, as_given=True)
-    levels, codes = _single(held.attributes)
-    model = front.models.build(front.place(id) if id is not None else plain_place(front))
-    scores, good = _favourable_scores(model, held.X, task), held.labels == task.favourable
-    curve = threshold_curve(scores, good, codes, len(levels), chosen, count, held.weight)
-    models = ThresholdModels(model, task, held.attributes[0].name, levels, curve.cutoffs)
-    made = {"used_for": f"evaluation and decisions: {NEEDS}", "solver": "group thresholds"}
-    return judged_frontier(models, held, held.judge_models(models, name, None), (chosen,), **made)
-
-
-def _favourable_scores(model: Any, X: Any, task: Task) -> Array:
+def favourable_scores(model: Any, X: Any, task: Task) -> Array:
     """Less the model's own cut-off, turned so that higher ones speak for the favourable label, (n,)."""
     if hasattr(model, "decision_function"):
         scores = np.asarray(model.decision_function(X), dtype=np.float64).reshape(-1)
@@ -149,7 +109,9 @@ def _favourable_scores(model: Any, X: Any, task: Task) -> Array:
     return scores if task.favourable == 1 else -scores
 
 
-def _single(attributes: Sequence[Attribute], levels: tuple[str, ...] | None = None) -> tuple[tuple[str, ...], Ints]:
+def single_column(
+    attributes: Sequence[Attribute], levels: tuple[str, ...] | None = None
+) -> tuple[tuple[str, ...], Ints]:
     """Also the place of every row's group, -1 for none."""
     if len(attributes) != 1 or attributes[0].codes is None:
         found = f"{len(attributes)} sensitive columns" if len(attributes) > 1 else "probabilities of groups"
@@ -194,6 +156,23 @@ def threshold_curve(
     order = kept[np.argsort(-gap[kept], kind="stable")]
     cut = np.column_stack([ladder.cutoffs[places[:, g]] for g, ladder in enumerate(search.ladders)])
     return ThresholdCurve(cut[order], error[order], gap[order])
+
+
+def thresholds_at(
+    caps: Array,
+    scores: Array,
+    good: NDArray[np.bool_],
+    codes: Ints,
+    n_groups: int,
+    notion: str,
+    weight: Array | None = None,
+) -> Array:
+    """Return the cut-offs (N, c) of least error within each of N caps on the gap; arguments as in `threshold_curve`."""
+    mass = np.ones(len(scores)) if weight is None else weight
+    groups = [codes == g for g in range(n_groups)]
+    search = _Search([_ladder(scores[group], good[group], mass[group], notion) for group in groups])
+    places = np.stack([search.tight(float(cap)) for cap in caps])
+    return np.column_stack([ladder.cutoffs[places[:, g]] for g, ladder in enumerate(search.ladders)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,11 +259,11 @@ class _Search:
         return np.stack(found)
 
     def even(self, n_points: int) -> Ints:
-        first = self._tight(1.0)
+        first = self.tight(1.0)
         caps = np.linspace(float(self.gaps(first[None])[0]), 0.0, n_points)
-        return np.stack([first, *[self._tight(float(cap)) for cap in caps[1:]]])
+        return np.stack([first, *[self.tight(float(cap)) for cap in caps[1:]]])
 
-    def _tight(self, cap: float) -> Ints:
+    def tight(self, cap: float) -> Ints:
         """Of several places with the least error within the cap, those with the smallest gap."""
         best = self.at(cap)
         while (gap := float(self.gaps(best[None])[0])) > 0.0:
