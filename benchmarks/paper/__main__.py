@@ -51,7 +51,11 @@ def main() -> None:
     given = arguments()
     results = report.ROOT / "build" / "paper-quick" / "results" if given.quick else report.RESULTS / "paper"
     pages = report.ROOT / "build" / "paper-quick" if given.quick else report.DOCS / "paper"
-    begun, made = time.perf_counter(), []
+    begun, today, made = (
+        time.perf_counter(),
+        stamp(),
+        [],
+    )  # of the commit that is running, whatever is committed meanwhile
     agreed: dict[str, reproduction.Agreement] = {}
     for experiment in EXPERIMENTS:
         tasks = experiment.tasks(given.quick)
@@ -60,7 +64,7 @@ def main() -> None:
         if named and not given.draw and experiment.appendix is given.appendix:
             before, again = store.kept, given.fresh and store.path.stem not in agreed
             if again:
-                store.kept = {}
+                store.kept, store.stamps = {}, []
             store.prune(tasks)
             run_all(tasks, store, given.jobs, lambda words, name=experiment.name: _say(begun, name, words))
             if again:
@@ -73,7 +77,7 @@ def main() -> None:
             made.append(Made(experiment, seconds, len(tasks), experiment.claims(found)))
     if agreed and given.only is None:
         part, minutes = "appendix" if given.appendix else "main text", (time.perf_counter() - begun) / 60.0
-        reproduction.keep(part, agreed, stamp(), minutes, given.jobs, results)
+        reproduction.keep(part, agreed, today, minutes, given.jobs, results)
     write_index(made, pages)
     summary.append(pages, reproduction.section(results))
 

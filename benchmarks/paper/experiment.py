@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -85,19 +87,28 @@ def run_one(task: Task) -> tuple[dict[str, Any], float]:
     return result, time.process_time() - begun
 
 
+@cache
 def stamp() -> str:
-    """Say on which commit, when and on what something is made."""
+    """Say on which commit, when and on what something is made; the commit is the one that this process began with."""
     return f"commit {report.commit()}, {datetime.now(UTC):%Y-%m-%d}, {report.machine()}"
 
 
 class Store:
-    """Results of one experiment in one JSON file, written after every task; ``made`` says when and on what."""
+    """Results of one experiment in one JSON file, written after every task; stamps say when and on what each was made."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
         self.kept: dict[str, Any] = found.get("tasks", {})
-        self.made: str = found.get("made", "")
+        self.stamps: list[str] = found.get("made", [])
+
+    @property
+    def made(self) -> str:
+        """Say when and on what results were made, and how many tasks of each where they were not made together."""
+        counts = Counter(self.stamps[kept["stamp"]] for kept in self.kept.values())
+        if len(counts) == 1:
+            return next(iter(counts))
+        return "; ".join(f"{count} of {counts.total()} tasks: {each}" for each, count in counts.items())
 
     def has(self, key: str, task: Task) -> bool:
         """Tell whether the result of exactly this task is there."""
@@ -105,8 +116,10 @@ class Store:
 
     def put(self, key: str, task: Task, result: dict[str, Any], seconds: float) -> None:
         """Keep a result, rounded to seven digits."""
-        self.kept[key] = {"mark": task.mark, "seconds": round(seconds, 2), "result": rounded(result)}
-        self.made = stamp()
+        if stamp() not in self.stamps:
+            self.stamps.append(stamp())
+        known = {"mark": task.mark, "seconds": round(seconds, 2), "stamp": self.stamps.index(stamp())}
+        self.kept[key] = {**known, "result": rounded(result)}
         self._write()
 
     def prune(self, tasks: dict[str, Task]) -> None:
@@ -118,7 +131,7 @@ class Store:
 
     def _write(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        whole = {"made": self.made, "tasks": self.kept}
+        whole = {"made": self.stamps, "tasks": self.kept}
         self.path.write_text(json.dumps(whole, separators=(",", ":")) + "\n")
 
     def results(self, tasks: dict[str, Task]) -> dict[str, Any]:
