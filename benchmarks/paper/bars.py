@@ -102,7 +102,8 @@ DIFFERENCES = """## Where this differs from the paper
 - **Accuracy** stays almost the same with the nearest combination, as the paper says. With the squared gap and raw gradients
   it does not on COMPAS ([all eight](choices.md)): on any point with equal losses the gradient of z^2 / 2 vanishes, so that
   runs stop there.
-- **True positive rates of all** fall on Adult, as the paper observes; the false positive rates fall with them for men.
+- **The true positive rate of all people** falls on Adult, as the paper observes: that of women rises, that of men falls. So do
+  their false positive rates.
 - **False positive rates** are not among the objectives. Where they come closer together, as the paper observes, a gap remains:
   see the FPR columns.
 - **COMPAS labels.** The paper's text predicts two-year recidivism; the label counts of its appendix are those of the charge degree
