@@ -51,11 +51,8 @@ def main() -> None:
     given = arguments()
     results = report.ROOT / "build" / "paper-quick" / "results" if given.quick else report.RESULTS / "paper"
     pages = report.ROOT / "build" / "paper-quick" if given.quick else report.DOCS / "paper"
-    begun, today, made = (
-        time.perf_counter(),
-        stamp(),
-        [],
-    )  # of the commit that is running, whatever is committed meanwhile
+    stamp()  # of the commit that is running, whatever is committed meanwhile
+    begun, spent, made = time.perf_counter(), 0.0, []
     agreed: dict[str, reproduction.Agreement] = {}
     for experiment in EXPERIMENTS:
         tasks = experiment.tasks(given.quick)
@@ -70,14 +67,17 @@ def main() -> None:
             if again:
                 agreed[store.path.stem] = reproduction.agreement(before, store.kept)
                 _say(begun, experiment.name, str(agreed[store.path.stem]))
+                spent += store.seconds(tasks)
+                if given.only is None:
+                    took = reproduction.Took((time.perf_counter() - begun) / 60.0, spent / 60.0, given.jobs)
+                    ended = experiment is [each for each in EXPERIMENTS if each.appendix is given.appendix][-1]
+                    part = "appendix" if given.appendix else "main text"
+                    reproduction.keep(part, agreed, stamp(), took, results, ended)
         found = experiment.known(results, given.quick)
         if found is not None:
             seconds = store.seconds(tasks)
             write_page(experiment, experiment.page(found, pages), seconds, store.made, pages)
             made.append(Made(experiment, seconds, len(tasks), experiment.claims(found)))
-    if agreed and given.only is None:
-        part, minutes = "appendix" if given.appendix else "main text", (time.perf_counter() - begun) / 60.0
-        reproduction.keep(part, agreed, today, minutes, given.jobs, results)
     write_index(made, pages)
     summary.append(pages, reproduction.section(results))
 

@@ -81,10 +81,19 @@ def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, float]]:
         yield name, float(value)
 
 
-def keep(part: str, found: dict[str, Agreement], made: str, minutes: float, jobs: int, folder: Path) -> None:
-    """Store what was compared in a run of one part, the main text or the appendix."""
+@dataclass(frozen=True)
+class Took:
+    """Minutes of a clock, minutes of one core by all tasks together, and the number of processes."""
+
+    minutes: float
+    processor: float
+    jobs: int
+
+
+def keep(part: str, found: dict[str, Agreement], made: str, took: Took, folder: Path, ended: bool) -> None:
+    """Store what was compared in a run of one part, the main text or the appendix, so far or to its end."""
     whole = _kept(folder)
-    whole[part] = {"made": made, "minutes": round(minutes, 1), "jobs": jobs}
+    whole[part] = {"made": made, "ended": ended, **{name: round(each, 1) for name, each in asdict(took).items()}}
     whole[part]["results"] = {name: asdict(each) for name, each in found.items()}
     (folder / FILE).write_text(json.dumps(whole, indent=1) + "\n")
 
@@ -101,8 +110,11 @@ def section(folder: Path) -> str:
         for name, counts in each["results"].items():
             one = Agreement(**counts)
             rows.append([name, *map(thousands, (one.tasks, one.figures, one.equal, one.within, one.beyond))])
-    said = [f"- {part}: {each['made']}; {each['minutes']:.0f} minutes, {each['jobs']} process{'es' * (each['jobs'] > 1)}"
-            for part, each in parts.items()]  # fmt: skip
+    said = [
+        f"- {part}{'' if each['ended'] else ', stopped before its end'}: {each['made']}; {each['minutes']:.0f} minutes with "
+        f"{each['jobs']} processes, {each['processor']:.0f} minutes of one core"
+        for part, each in parts.items()
+    ]
     head = ["results of", "tasks compared", "figures", "equal", "within one standard error", "beyond"]
     return TEXT.format(said="\n".join(said), table=Table(head, rows)) if parts else ""
 

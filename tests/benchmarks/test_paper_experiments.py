@@ -14,7 +14,7 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed: nothing c
 import fairfront as ff
 from benchmarks import judge
 from benchmarks.cases import Rows, Split, folder
-from benchmarks.paper import bumps, convergence, counts, example, table1
+from benchmarks.paper import bumps, convergence, counts, example, experiment, table1
 from benchmarks.paper.__main__ import EXPERIMENTS
 from benchmarks.paper.charts import stairs
 from benchmarks.paper.data import Spec, parts
@@ -102,6 +102,12 @@ class TestStore:
         assert not store.has("t", Task(double, {"x": 2}))
         assert Store(tmp_path / "a.json").made == store.made
         assert "commit " in store.made
+
+    def test_results_of_two_commits_say_so(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        for number, key in enumerate(("a", "b", "c")):
+            monkeypatch.setattr(experiment, "stamp", lambda number=number: f"commit {min(number, 1)}, today")
+            Store(tmp_path / "a.json").put(key, Task(double, {"x": 1}), {"twice": 2}, 0.1)
+        assert Store(tmp_path / "a.json").made == "1 of 3 tasks: commit 0, today; 2 of 3 tasks: commit 1, today"
 
     def test_results_of_other_tasks_are_dropped(self, tmp_path: Path) -> None:
         store, old, new = Store(tmp_path / "a.json"), Task(double, {"x": 1}), Task(double, {"x": 2})

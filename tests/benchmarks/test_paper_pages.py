@@ -251,11 +251,12 @@ def test_results_that_were_stored_are_compared_by_the_standard_error_of_their_sp
     assert reproduction.agreement(before, kept(0.7, 0.8, rates=3)).beyond == 1
     assert reproduction.agreement({}, before) == reproduction.Agreement(0, 0, 0, 0)
     assert reproduction.section(tmp_path) == ""
-    reproduction.keep("main text", {"bars": near}, "commit 0", 7.0, 2, tmp_path)
-    reproduction.keep("appendix", {"choices": far}, "commit 1", 5.0, 1, tmp_path)
+    reproduction.keep("main text", {"bars": near}, "commit 0", reproduction.Took(7.0, 12.0, 2), tmp_path, True)
+    reproduction.keep("appendix", {"choices": far}, "commit 1", reproduction.Took(5.0, 4.9, 3), tmp_path, False)
     text = reproduction.section(tmp_path)
     assert "| bars | 2 | 3 | 2 | 1 | 0 |\n| choices | 2 | 3 | 2 | 0 | 1 |" in text
-    assert "- main text: commit 0; 7 minutes, 2 processes\n- appendix: commit 1; 5 minutes, 1 process\n" in text
+    assert "- main text: commit 0; 7 minutes with 2 processes, 12 minutes of one core\n" in text
+    assert "- appendix, stopped before its end: commit 1; 5 minutes with 3 processes, 5 minutes of one core\n" in text
 
 
 def check_page(path: Path) -> None:
