@@ -1,6 +1,6 @@
 """PB-PDO: reach the frontier first, then slide along it to every preference (Algorithm 2, case II), and as printed.
 
-The default differs from the paper: runs of the printed algorithm (`PaperPBPDO`) pass the frontier of data sets and seldom
+The default differs from the paper: runs of the printed algorithm (`PaperPBPDO`) pass the frontier of data and seldom
 end where their preference asks (docs/paper/extraction.md). Here plain training reaches the frontier, and each step goes
 down the loss and along the gaps to where the preference wants them (`quadratic`). In the normalised reading of the
 printed one, the KL gradient is built from raw gradients (Proposition 1) and then scaled to unit length.
