@@ -28,6 +28,12 @@ def spelled(name: str, python: str | None = None) -> str:
     return _SPELLING.get().get(name, name if python is None else python)
 
 
+def setting(name: str, value: str) -> str:
+    """Return a parameter with a value as the caller writes both: notion='group_loss', or --notion group_loss."""
+    known = _SPELLING.get().get(name)
+    return f"{name}={value!r}" if known is None else f"{known} {value}"
+
+
 class FairfrontError(Exception):
     """Base of all errors raised by fairfront."""
 

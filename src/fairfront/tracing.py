@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from .exceptions import InputError, progress_bar
+from .exceptions import InputError, progress_bar, spelled
 from .frontier import Frontier, assemble
 from .frontier.estimator_frontier import trace_estimator
-from .frontier.held_out import NEAR_ROWS, HeldOut, readings_judge, refuse_operating
+from .frontier.held_out import ASKED, NEAR_ROWS, HeldOut, readings_judge, refuse_operating
 from .frontier.rate_frontier import Rates, as_rates, refuse_losses, trace_rates
 from .frontier.ridges import as_ridges, trace_ridges
 from .objectives import Gap, Groups, Loss, Notion, Within, is_regression, warn_of_proxies
@@ -147,7 +147,7 @@ def trace(
         posed = rates.problem(X, y, **learnt, ridge=ridge, fit_intercept=fit_intercept, **rows, **question)
         far = posed.X is None or any(map(is_dask, labelled))
         if held_out and far:
-            raise InputError(NEAR_ROWS)
+            raise InputError(NEAR_ROWS.format(spelled(ASKED)))
         unasked = held_out is False or (held_out is None and (posed.folds.same or far))
         judge = None if unasked else readings_judge(posed.folds, labelled, person=person)
         return trace_rates(posed, rates, n_points, progress, judge)

@@ -30,8 +30,8 @@ INTERRUPTED = 130
 """Exit code of a command that got SIGINT: 128 and its number."""
 NAMES = (
     "allow approval_rate at_least at_most checkpoint confidence costs cross cutoff decimal delimiter drop encoding "
-    "favourable group_probabilities groups id keep max_fits min_size overwrite resume ridge small split stability "
-    "control exposure offset strata surrogate target text units use_sensitive weight within"
+    "favourable group_probabilities groups id keep loss max_fits min_size notion overwrite resume ridge small split "
+    "stability control exposure offset strata surrogate target text units use_sensitive weight within"
 )
 OPTIONS = {name: f"--{name.replace('_', '-')}" for name in NAMES.split()} | {
     "favourable_side='above'": "--favourable above",
@@ -47,6 +47,8 @@ OPTIONS = {name: f"--{name.replace('_', '-')}" for name in NAMES.split()} | {
     "cutoff=, approval_rate= or costs=": "--cutoff, --approval-rate or --costs",
     "units='rates'": "--units rates",
     "units='losses'": "--units losses",
+    "estimator": "--model",
+    "held_out=True": "a split without validation rows, such as 80/20,",
     "None": "none",
 }
 """How the command spells what the functions that it calls name in their errors and warnings."""

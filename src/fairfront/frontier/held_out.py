@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
+from ..exceptions import InputError, spelled
 from ..measures.cutoffs import Operating
 from ..measures.promises import widened
 from ..objectives import Array, Task, predictions_of, rates_of
@@ -47,8 +47,9 @@ SCORES = 1 << 25
 FEW_FOLDS = 1.25  # how much less sure figures of fewer than ten folds are, where the path is steep
 FARTHER = 0.5  # how far past zero a path goes on by itself, as a share of the plain gap
 ZERO = 1e-6  # worst gap at the end of a path, as a share of the largest, that is none
+ASKED = "held_out=True"
 NEAR_ROWS = (
-    "held_out=True needs all rows in memory, found Dask collections; leave it out and evaluate on validation rows, or "
+    "{} needs all rows in memory, found Dask collections; leave it out and evaluate on validation rows, or "
     "trace a sample of the rows, X.compute()."
 )
 Ints = NDArray[np.intp]
@@ -102,16 +103,16 @@ class HeldOut:
         if asked is None and not (closed and isinstance(solver, Newton) and MOST * problem.K * n <= SCORES):
             return None
         if far:
-            raise InputError(NEAR_ROWS)
+            raise InputError(NEAR_ROWS.format(spelled(ASKED)))
         if not isinstance(solver, Newton):
             raise InputError(
-                f"held_out=True needs points that are solved to tolerance, found solver {solver.name!r}; use "
+                f"{spelled(ASKED)} needs points that are solved to tolerance, found solver {solver.name!r}; use "
                 "solver='newton', or leave it out and evaluate on validation rows."
             )
         check_memory(8.0 * MOST * problem.K * n, f"held-out scores of {n} rows")
         found = cls(rows, codes, solver, closed, bool(asked), operating_of(asked))
         if not closed and (why := found.no_folds(problem)):
-            raise InputError(f"held_out=True refits folds of these rows, {why}; leave it out.")
+            raise InputError(f"{spelled(ASKED)} refits folds of these rows, {why}; leave it out.")
         return found
 
     def no_folds(self, problem: LinearProblem) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..exceptions import InputError, progress_bar
+from ..exceptions import InputError, progress_bar, setting, spelled
 from ..measures.cutoffs import Operating
 from ..objectives import Array
 from ..problems import RateProblem, Reading, blas_threads, rate_problem
@@ -116,13 +116,14 @@ def refuse_losses(given: Mapping[str, Any], estimator: Any) -> None:
         value = given.get(name, usual)
         if not (value is usual or (isinstance(value, str) and value == usual)):
             raise InputError(
-                f"{name} is for units='losses', found units='rates', whose rules lower gaps of decisions; leave one of "
-                "the two out."
+                f"{spelled(name)} is for {setting('units', 'losses')}, found {setting('units', 'rates')}, whose rules "
+                "lower gaps of decisions; leave one of the two out."
             )
     if as_ridges(given.get("ridge")) is not None:
-        raise InputError("ridge is one number for units='rates', found several; leave units out, or give one.")
+        what, asked = spelled("ridge"), setting("units", "rates")
+        raise InputError(f"{what} is one number for {asked}, found several; leave {spelled('units')} out, or give one.")
     if estimator is not None and given.get("ridge") is not None:
-        raise InputError("ridge is for logistic posteriors, found an estimator; set its own penalty.")
+        raise InputError(f"{spelled('ridge')} is for logistic posteriors, found an estimator; set its own penalty.")
 
 
 @blas_threads()

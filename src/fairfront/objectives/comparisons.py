@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
+from ..exceptions import InputError, setting
 from .curves import Curve
 from .losses import Kind, Task
 from .surrogates import Quantity
@@ -120,11 +120,12 @@ class Notion(ABC):
             )
         for asked, why in (("rate", self.no_rates), ("loss", self.no_losses)):
             if surrogate == asked and why:
-                raise InputError(f"notion {self.name!r} {why}")
+                words = {each: setting("surrogate", each) for each in ("rate", "loss")}
+                raise InputError(f"notion {self.name!r} {why.format(**words)}")
         if surrogate == "rate" and task.kind == "regression":
             raise InputError(
                 "surrogate 'rate' is a share of decisions, expected class labels, found regression; "
-                "use surrogate='loss'."
+                f"use {setting('surrogate', 'loss')}."
             )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..exceptions import InputError, spelling
+from ..exceptions import InputError, setting, spelled, spelling
 from ..validation.inputs import as_numbers, as_weights, check_labels, check_weights, shape_of
 
 
@@ -24,7 +24,8 @@ def per_exposure(y: Any, sample_weight: Any, exposure: Any, *, regression: bool 
     if exposure is None:
         return y, sample_weight
     if not regression:
-        raise InputError("exposure is for counts and totals, found labels; give loss='poisson', or leave it out.")
+        what, use = spelled("exposure"), setting("loss", "poisson")
+        raise InputError(f"{what} is for counts and totals, found labels; give {use}, or leave it out.")
     n = (*shape_of(y, "y"), 0)[0]
     with spelling({"sample_weight": "exposure"}):
         found = as_weights(exposure, n)

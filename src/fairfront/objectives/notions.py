@@ -145,10 +145,7 @@ class GroupLoss(Notion):
     name = "group_loss"
     words = dict.fromkeys(ALL, "mean losses, and bounds the largest")
     caveat = "It does not compare rates of decisions: a bounded loss may go with very different rates."
-    no_rates = (
-        "bounds a loss, found surrogate='rate'; use surrogate='loss', or notion='disparate_mistreatment' for error "
-        "rates."
-    )
+    no_rates = "bounds a loss, found {rate}; use {loss}, or 'disparate_mistreatment' for error rates."
     kinds = ALL
     two_sided = False
     floor: float = 0.0
@@ -173,10 +170,7 @@ class ScoreCovariance(Notion):
     rates = ("selection",)
     words: ClassVar[Mapping[str, str]] = {"binary": "mean scores for {good!r}"}
     caveat = "It does not compare decisions: equal mean scores may go with very different rates."
-    no_rates = (
-        "compares mean scores, found surrogate='rate'; use surrogate='loss', or notion='demographic_parity' for shares "
-        "of decisions."
-    )
+    no_rates = "compares mean scores, found {rate}; use {loss}, or 'demographic_parity' for shares of decisions."
     kinds = ("binary",)
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:

@@ -33,7 +33,7 @@ class AucParity(Notion):
         "binary": "AUCs: how often, within a group, a person labelled {good!r} has the higher score for it"
     }
     caveat = "It does not compare decisions, nor people of one group with those of another."
-    no_rates = "compares orders of scores, found surrogate='rate'; use surrogate='loss'."
+    no_rates = "compares orders of scores, found {rate}; use {loss}."
     unit = "smooth AUC gap"
     kinds = ("binary",)
     others: ClassVar[Whose] = "group"

@@ -17,10 +17,7 @@ from .losses import Task
 from .surrogates import Quantity
 
 Share = Literal["hit", "alarm", "miss", "rest"]
-OF_RATES = (
-    "is made of shares of decisions, found surrogate='loss' for other notions beside it; use surrogate='rate' for all "
-    "of them."
-)
+OF_RATES = "is made of shares of decisions, found {loss} for other notions beside it; use {rate} for all of them."
 FIRST_OF_TWO = Quotient((1.0, 0.0), (1.0, 1.0))
 
 

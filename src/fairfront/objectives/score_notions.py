@@ -91,7 +91,7 @@ class StandardisedMeanDifference(Notion):
         "regression": "mean predictions, in units of the standard deviation of all predictions",
     }
     caveat = NO_DECISIONS
-    no_rates = "compares scores, found surrogate='rate'; use surrogate='loss', or notion='mean_score_parity'."
+    no_rates = "compares scores, found {rate}; use {loss}, or 'mean_score_parity'."
     unit = "standardised gap"
     kinds = ("binary", "regression")
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..exceptions import InputError
+from ..exceptions import InputError, setting
 from .comparisons import Comparison, Notion, Part, Surrogate
 from .curves import LogQuotient
 from .losses import Task
@@ -52,7 +52,7 @@ class ActualOverExpected(Notion):
         if values.min(initial=0.0) < 0.0:
             raise InputError(
                 f"notion {self.name!r} divides sums, expected values of at least 0, found {values.min():g}; use "
-                "notion='demographic_parity'."
+                f"{setting('notion', 'demographic_parity')}."
             )
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:

@@ -13,7 +13,7 @@ from scipy.special import log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
-from ..exceptions import InputError
+from ..exceptions import InputError, setting
 from ..objectives import Array
 from ..objectives.groups import FEWEST
 from ..validation.inputs import take_rows
@@ -202,7 +202,7 @@ def fit_posteriors(estimator: Any, X: Any, rows: Coded, only: Ints, seed: int) -
                 what = f"{size} labels" if task == 0 else f"{size} groups of the rows of one label"
                 raise InputError(
                     f"{name} could not be fitted to {what} ({type(error).__name__}: {error}); leave what depends on "
-                    "the labels, such as its objective, open, or use units='losses'."
+                    f"the labels, such as its objective, open, or use {setting('units', 'losses')}."
                 ) from error
             last = model.steps[-1][1] if isinstance(model, Pipeline) else model
             if any(hasattr(last, attribute) for attribute in ROWS_INSIDE):

@@ -17,7 +17,7 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
-from ..exceptions import InputError
+from ..exceptions import InputError, setting, spelled
 from ..objectives import LOSSES, Array, Task, is_likelihood
 from ..validation import check_number, check_positive, refuse
 from .fit_rows import Ints
@@ -102,17 +102,18 @@ def check_guesser(estimator: Any, loss: Any) -> None:
     if is_regressor(estimator) or not hasattr(estimator, "predict_proba"):
         found = "a regressor" if is_regressor(estimator) else "no predict_proba"
         raise InputError(
-            f"units='rates' needs probabilities of classes, found {found} ({name}); use units='losses', or wrap a "
-            "classifier in CalibratedClassifierCV."
+            f"{setting('units', 'rates')} needs probabilities of classes, found {found} ({name}); use "
+            f"{setting('units', 'losses')}, or wrap a classifier in CalibratedClassifierCV."
         )
     if (loss if isinstance(loss, str) else getattr(loss, "name", "")) not in ("logistic", "softmax"):
-        raise InputError(f"units='rates' decides by probabilities, found loss {loss!r}; use loss='logistic'.")
+        asked, use = setting("units", "rates"), setting("loss", "logistic")
+        raise InputError(f"{asked} decides by probabilities, found loss {loss!r}; use {use}.")
     for key, value in estimator.get_params(deep=True).items():
         open_ = value is None or (isinstance(value, (str, bool, list, tuple, dict)) and not value)
         if key.split("__")[-1] in OF_LABELS and not open_:
             raise InputError(
-                f"units='rates' fits {name} to labels and to groups and scales its probabilities, found "
-                f"{key}={value!r}, which would not hold; leave it out, or use units='losses'."
+                f"{setting('units', 'rates')} fits {name} to labels and to groups and scales its probabilities, found "
+                f"{key}={value!r}, which would not hold; leave it out, or use {setting('units', 'losses')}."
             )
 
 
@@ -124,12 +125,13 @@ def loss_for(estimator: Any, loss: Any) -> Any:
     if name in LOSSES and LOSSES[name].link:
         raise InputError(
             f"loss {name!r} is for linear models, found an estimator, whose predictions have squared errors; "
-            "leave loss out, or the estimator."
+            f"leave {spelled('loss')} out, or {spelled('estimator', 'the estimator')}."
         )
     if is_regressor(estimator):
         return "squared"
     if name == "squared":
-        raise InputError("loss 'squared' is for regressors, found a classifier; use loss='logistic' or 'hinge'.")
+        use = setting("loss", "logistic")
+        raise InputError(f"loss 'squared' is for regressors, found a classifier; use {use} or 'hinge'.")
     return "hinge" if is_likelihood(name) and not hasattr(estimator, "predict_proba") else loss
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
+from ..exceptions import InputError, setting, spelled
 from ..objectives import Algebra, Array, Layout, Objectives, Quantity, Question
 from ..validation import check_seed, is_dask, is_whole, refuse
 from ..validation.inputs import take_rows
@@ -198,18 +198,19 @@ def estimator_problem(
     regression = measured == "squared"
     if regression and criterion == "rate_gap":
         raise InputError("criterion 'rate_gap' compares decisions, found a regressor; use criterion='loss_gap'.")
+    named = ", ".join(repr(notion.name) for notion in Question.of(**known).notions)
     if any(notion.no_losses for notion in Question.of(**known).notions):
         raise InputError(
-            f"notion {known.get('notion')!r} is made of shares of decisions, expected one of losses, which weights of "
-            "rows stand for; use notion='equalized_odds', or leave estimator out for linear models."
+            f"notion {named} is made of shares of decisions, expected one of losses, which weights of rows stand for; "
+            f"use {setting('notion', 'equalized_odds')}, or leave {spelled('estimator')} out for linear models."
         )
     question = Question.of(**known, loss=measured, ridge=0.0, task="regression" if regression else "classification")
     asked_of = (rows.labels, rows.groups, rows.weight)
     objectives = driven = Objectives.of(question, *asked_of)
     if objectives.algebra.psi is not None:
         raise InputError(
-            f"notion {known.get('notion')!r} compares functions of averages, expected one of losses, which weights of "
-            "rows stand for; use notion='equalized_odds', or leave estimator out for linear models."
+            f"notion {named} compares functions of averages, expected one of losses, which weights of rows stand for; "
+            f"use {setting('notion', 'equalized_odds')}, or leave {spelled('estimator')} out for linear models."
         )
     if criterion == "rate_gap":
         driven = Objectives.of(replace(question, surrogate="rate"), *asked_of)

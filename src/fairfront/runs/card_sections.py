@@ -122,8 +122,13 @@ def _performance(card: Mapping[str, Any]) -> Section:
     if not same:
         said = "Unconstrained: trained without a cap on any gap. "
         said += PAIRED_MEANS if model["task"] == "regression" else PAIRED
-    choice = "The choice was made on validation, whose figures flatter it." if "validation" in card["parts"] else ""
+    choice = f"The choice was made on {_chosen_on(card)}, whose figures flatter it."
     return Section("Performance", (table, " ".join(filter(None, (sure, said, choice, _opened(card))))))
+
+
+def _chosen_on(card: Mapping[str, Any]) -> str:
+    """Name the rows that the listed figures are of: validation, or without it the training rows left out."""
+    return "validation" if "validation" in card["parts"] else "training rows, each judged without itself"
 
 
 def _opened(card: Mapping[str, Any]) -> str:
@@ -231,7 +236,7 @@ def _listed(card: Mapping[str, Any]) -> Iterator[str]:
 
 def _over(card: Mapping[str, Any]) -> Iterator[str]:
     names = [each["attribute"] for each in card["groups"]]
-    yield "Loss and its gap are those of training, the other figures those of validation."
+    yield f"Loss and its gap are those of training, the other figures those of {_chosen_on(card)}."
     if len(names) > 1:
         yield (
             f"Gaps here are the largest over {' and '.join(names)} (ratios the smallest), and upper bounds hold for "
