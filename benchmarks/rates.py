@@ -200,9 +200,9 @@ def costs() -> Section:
         problem = rate_problem(train.X, train.y, estimator=None, **known)
         plain = _seconds(lambda train=train: base_learner().fit(train.X, train.y))[0]
         fits = _seconds(problem.learn)[0]
-        rules, algebra = problem.rules(), problem.objectives.algebra
+        rules = problem.rules()
         gaps = rules.gaps(rules.measured(rules.decide(rules.weights(np.zeros(len(rules.offset))))))
-        caps = tops(algebra, algebra.violation(gaps), "worst_gap")
+        caps = tops(problem.objectives.algebra, np.abs(gaps), "worst_gap")
         path, found = _seconds(lambda rules=rules, caps=caps: rule_path(rules, caps, None))
         decided = [rules.decide(rule.weights) for rule in found]
         off = max(np.abs(rules.rates(rules.expected(d)) - rules.rates(rules.measured(d))).max() for d in decided)

@@ -31,25 +31,12 @@ def newton(fitting: Fitting) -> Candidates:
 
 
 def ridges(fitting: Fitting) -> Candidates:
-    """Frontiers of several ridges; at every gap the model of the ridge with the least held-out error on training rows."""
-    rows, paths = fitting.train, []
+    """One frontier of several ridges; at every gap the one with the least leave-one-out error of training rows."""
+    rows = fitting.train
     asked = {"loss": "squared", "notion": "disparate_mistreatment", "n_points": POINTS, "progress": False}
-    for strength in STRENGTHS:
-        known = {"sensitive_features": rows.groups.astype(str), "ridge": strength / len(rows.y), "held_out": True}
-        front = ff.trace(rows.X, rows.y, **known, **asked)
-        held = front.evaluations["held_out"]
-        means = next(iter(held.groups.values())).mse
-        paths.append((frontier_weights(front), held["mse"], np.abs(means[:, 0] - means[:, 1])))
-    widest, chosen = max(float(gap[0]) for _, _, gap in paths), []
-    for level in np.linspace(widest, 0.0, POINTS):
-        within = [
-            (error[gap <= level].min(), place) for place, (_, error, gap) in enumerate(paths) if (gap <= level).any()
-        ]
-        if within:
-            W, error, gap = paths[min(within)[1]]
-            chosen.append(W[int(np.argmin(np.where(gap <= level, error, np.inf)))])
-    plain = paths[0][0][:1]
-    return predictions(np.concatenate([plain, np.unique(np.stack(chosen), axis=0)]))
+    several = [strength / len(rows.y) for strength in STRENGTHS]
+    front = ff.trace(rows.X, rows.y, sensitive_features=rows.groups.astype(str), ridge=several, **asked)
+    return predictions(frontier_weights(front))
 
 
 def grid_search(fitting: Fitting) -> Candidates:

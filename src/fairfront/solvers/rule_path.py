@@ -81,8 +81,8 @@ def flips(rules: Rules) -> tuple[Array, Array, int, float]:
     movers = np.flatnonzero((t > 0.0) | ((t == 0.0) & (c * side < 0.0)))  # at zero: undecided rows, decided for 0
     order = movers[np.argsort(t[movers], kind="stable")]
     change = 1.0 - 2.0 * decided[order]  # of the decision for the second label
-    steps = rules.signs[:, 0] / np.maximum(rules.inside @ rules.known, 1e-300)
-    own = np.einsum("a,ap->p", steps, rules.events[:, :, 1] - rules.events[:, :, 0])
+    steps = rules.signs[:, 0] / np.maximum(rules.asked.inside @ rules.known, 1e-300)
+    own = np.einsum("a,ap->p", steps, rules.asked.events[:, :, 1] - rules.asked.events[:, :, 0])
     moved = np.where(rules.own[order] >= 0, own[np.maximum(rules.own[order], 0)], 0.0)
     measured = side * plain + np.cumsum(side * change * moved * rules.share[order])
     fall = np.cumsum(np.abs(c[order]) * rules.share[order])
