@@ -182,7 +182,9 @@ def of_settings() -> Iterator[Call]:
     yield Call("Groups", ff.Groups, kinds={"bands": kind("None", "empty dict")})
     searched = [name for name in parameters(ff.Weighting) if name not in FITS]
     yield Call("Weighting", ff.Weighting, {}, {}, tuple(searched))
-    yield Call("Rates", ff.Rates, {}, {"cutoff": SHARE | "None"}, ("cutoff", "approval_rate", "costs", "n_jobs"))
+    share = SHARE | "None"
+    names = ("cutoff", "approval_rate", "costs", "n_jobs", "precision")
+    yield Call("Rates", ff.Rates, {}, {"cutoff": share, "precision": share}, names)
     yield Call("Newton", ff.Newton, kinds={"tol": POSITIVE, "max_iter": COUNT})
     yield Call("scorer", ff.scorer, {"name": "tpr_gap"}, {"name": NAME, "favourable": ANY})
     for registry in (LOSSES, GAPS, NOTIONS):

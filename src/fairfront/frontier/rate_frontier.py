@@ -138,7 +138,7 @@ def refuse_losses(given: Mapping[str, Any], estimator: Any) -> None:
         raise InputError(f"{spelled('ridge')} is for logistic posteriors, found an estimator; set its own penalty.")
 
 
-@blas_threads()
+@blas_threads(1)
 def trace_rates(
     problem: RateProblem,
     rates: Rates,
