@@ -276,7 +276,7 @@ def sections(quick: bool) -> list[Section]:
 def drawn(quick: bool) -> list[Section]:
     """Return the sections of what was run."""
     found, made = [], {}
-    for contest, which in zip(CONTESTS, ("0 to 9", f"{FRESH} to {FRESH + 9}, run once"), strict=True):
+    for contest, which in zip(CONTESTS, ("0 to 9", f"{FRESH} to {FRESH + 9}"), strict=True):
         for case in contest.cases:
             compared = made[contest.name, case] = Comparison(contest, case, quick)
             if not compared.complete:
