@@ -138,7 +138,7 @@ def trace(
     ridge: Annotated[
         str | None,
         typer.Option(
-            metavar="NUMBER[,NUMBER...]",
+            metavar="NUMBER[,NUMBER]",
             help="Ridge penalty (default: 1 / sum of weights); of several, the best held-out one at every gap.",
         ),
     ] = None,
