@@ -148,5 +148,8 @@ def test_models_audited_together_are_audited_as_one_by_one(kind: str, weighted: 
         alone = ff.audit(y, each, sensitive_features=groups, sample_weight=weight, n_resamples=20, random_state=1)
         for small in (0, 10):
             said, expected = found.to_dict(small=small), alone.to_dict(small=small)
+            for table in expected["tables"].values():  # cards show no tests of single pairs
+                for name in [each for each in table if each.startswith(("p_value", "deviations", "detectable_gap"))]:
+                    del table[name]
             sentences = [key for key in said if key != "sentences"]
             assert {key: said[key] for key in sentences} == {key: expected[key] for key in sentences}
