@@ -38,16 +38,20 @@ class Setting:
     runs: int = 1000
     rival: float = 0.0
     """Weight of the proxy in a candidate that is handed in, in the place of the linear family."""
+    noise: float = 0.0
+    """Standard deviation of noise in such a candidate."""
 
 
-def drawn(n: int, random: np.random.Generator, shift: float, weight: float) -> tuple[np.ndarray, ...]:
-    """Return features, labels, groups and the incumbent's scores.
+def drawn(
+    n: int, random: np.random.Generator, shift: float, weight: float, share: float = 0.5
+) -> tuple[np.ndarray, ...]:
+    """Return features, labels, groups (``share`` is that of "a") and the incumbent's scores.
 
     Columns are four that the label depends on, the first of which has a mean that is ``shift`` higher in one group, and
     one that tells the group and nothing else of the label. The incumbent knows the best score and adds ``weight`` times
     the last column.
     """
-    group = random.integers(0, 2, n)
+    group = random.integers(0, 2, n) if share == 0.5 else (random.random(n) < share).astype(int)
     X = random.normal(size=(n, 5))
     X[:, 0] += shift * (group - 0.5)
     X[:, 4] = group - 0.5 + PROXY * X[:, 4]
@@ -92,6 +96,21 @@ SETTINGS = {
         False,
         rival=-0.35,
     ),
+    "small_group": Setting(
+        "gap 0.1, incumbent is the best score; one group has 5 % of the rows",
+        lambda n, r: drawn(n, r, *law(0.1, 0.0), share=0.05),
+        2000,
+        0.005,
+        False,
+    ),
+    "small_group_boundary": Setting(
+        "as above; the one candidate has the incumbent's scores but for noise, so that no gap differs",
+        lambda n, r: drawn(n, r, *law(0.1, 0.0), share=0.05),
+        2000,
+        0.05,
+        False,
+        noise=0.5,
+    ),
     "power_.03_5000": _setting(0.07, 0.03, 5000, 0.01, 400),
     "power_.03_2500": _setting(0.07, 0.03, 2500, 0.01, 400),
     "power_.02_10000": _setting(0.07, 0.02, 10_000, 0.01, 400),
@@ -114,6 +133,9 @@ def one(setting: Setting, run: int, n_splits: int = 20) -> float:
     """Return the p-value of one draw of people."""
     random = np.random.default_rng([22, run])
     X, y, group, score = setting.draw(setting.n, random)
+    rival = None
+    if setting.rival or setting.noise:
+        rival = {"rival": score + setting.rival * X[:, 4] + setting.noise * random.normal(size=len(score))}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = ff.alternatives(
@@ -123,8 +145,8 @@ def one(setting: Setting, run: int, n_splits: int = 20) -> float:
             incumbent=score,
             approval_rate=0.5,
             keep={"auc": setting.tolerance if setting.tolerance >= 0 else loss_of(setting.rival)},
-            families="candidates" if setting.rival else "linear",
-            candidates={"rival": score + setting.rival * X[:, 4]} if setting.rival else None,
+            families="linear" if rival is None else "candidates",
+            candidates=rival,
             n_splits=n_splits,
             random_state=run,
             progress=False,

@@ -103,6 +103,27 @@ def test_p_values_of_splits_hold_together_however_they_depend() -> None:
         assert np.mean([combined(each) <= 0.05 for each in p]) <= 0.05
 
 
+def test_nothing_qualifies_where_the_search_as_a_whole_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = lender(3000, 0)
+    found = searched(given, n_splits=2)
+    assert found.qualified
+    monkeypatch.setattr("fairfront.improvability.entry.combined", lambda p: 0.2)
+    found = searched(given, n_splits=2)
+    assert found.qualified == ()
+    assert not any(line["qualified"] for line in found.table)
+    assert found.table[1]["p"] == 0.2
+    assert "over all splits" in found.table[1]["why"]
+    assert found.record["qualified"] == []
+
+
+def test_p_values_hold_for_every_number_of_splits_at_once() -> None:
+    random = np.random.default_rng(0)
+    z = np.sqrt(0.7) * random.normal(size=(4000, 1)) + np.sqrt(0.3) * random.normal(size=(4000, 12))
+    p = 1 - 0.5 * (1 + erf(z / np.sqrt(2)))
+    best = np.min([[combined(each[:m]) for m in range(1, 13)] for each in p], axis=1)
+    assert np.mean(best <= 0.05) <= 0.05
+
+
 def test_halves_are_apart_and_share_every_atom() -> None:
     atoms = np.repeat([0, 1, 2], [100, 41, 7])
     search, judge = halves(atoms, 0, 3)

@@ -215,7 +215,7 @@ def _concluded(
 ) -> Alternatives:
     p = tuple(each.p for each in splits)
     together, record = combined(p), judged(first, data)
-    found = verdicts(first, data, wanted, 1.0 - alpha)
+    found = verdicts(first, data, wanted, 1.0 - alpha, together)
     table = table_of(first, data, wanted, record, found)
     qualified = tuple(i + 1 for i, each in enumerate(found) if each.qualified)
     place = qualified[0] if qualified else 1

@@ -30,8 +30,8 @@ class Alternatives(Record):
         One line per model of the first split, the incumbent first (id 0): where it comes from, figures on judge rows
         that were not searched on, whether it qualifies, and why not.
     qualified : tuple of int
-        Ids of models that qualify at the confidence asked for. They are tested in the order of the table, which was
-        found on the search rows, until one fails; such a sequence needs no correction.
+        Ids of models that qualify at the confidence asked for; none where ``p_value`` does not pass. They are tested in
+        the order of the table, which was found on the search rows, until one fails; a fixed sequence needs no more.
     moved : dict
         Of the first model that qualifies, else of the most promising one: rates of every group before and after, and
         how many people enter and leave.
@@ -108,12 +108,12 @@ def _cell(value: Any) -> str:
 
 def finding(p: float, alpha: float, qualified: int) -> str:
     """Say what the p-value and the models that qualify amount to."""
-    one_by_one = "qualifies" if qualified == 1 else "qualify"
-    models = f"{qualified or 'none'} of the models of the first split {one_by_one} on rows that were not searched on"
     if p <= alpha:
-        return f"The search finds a fairer alternative that keeps the job (p = {_p(p)}); {models}."
+        many = f"{qualified or 'none'} of the models of the first split {'qualifies' if qualified == 1 else 'qualify'}"
+        said = f"The search finds a fairer alternative that keeps the job (p = {_p(p)})"
+        return f"{said}; {many} on rows that were not searched on."
     said = f"The search did not show that a fairer alternative keeps the job (p = {_p(p)})"
-    return f"{said}; this does not show that there is none{f', and {models}' if qualified else ''}."
+    return f"{said}; this does not show that there is none."
 
 
 def _p(p: float) -> str:

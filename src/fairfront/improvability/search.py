@@ -182,9 +182,18 @@ def _builder(found: Found, place: int, cutoff: float) -> Callable[[], Any]:
 def combined(p_values: Sequence[float] | Array) -> float:
     """Return one p-value of those of many splits of the same rows, however they depend on each other: 2 x median.
 
-    The median is the smallest value that at least half of them do not exceed. By Markov's inequality half of them are
-    at most a/2 with probability a at the most (Ruschendorf 1982; Auerbach, Liang, Okumura and Tabord-Meehan 2024 use
-    it for this question).
+    Why it is valid after searching, where no model that the search can choose qualifies:
+
+    - Given the search half, the chosen model is one fixed model, and the judge half is new people. It does not qualify,
+      so one of its requirements fails: a job figure is worse by the tolerance or more (a non-inferiority test against
+      the incumbent), or a contrast of groups is no smaller than the incumbent's. A split's p-value is the largest over
+      requirements, hence at least that of the one that fails, which is at most u with probability u or less (an
+      intersection-union test; by normal approximation of paired differences).
+    - The median is the smallest value that at least half of them do not exceed. By Markov's inequality half of them are
+      at most a/2 with probability a at the most (Ruschendorf 1982; Auerbach, Liang, Okumura and Tabord-Meehan 2024 use
+      it for this question).
+    - Splits are drawn alike and independently given the rows, so their p-values are exchangeable, and the bound holds
+      for all numbers of splits at once (Gasparin, Wang and Ramdas 2025): a search may stop at any number, or go on.
     """
     ordered = np.sort(np.asarray(p_values, dtype=np.float64))
     return float(min(1.0, 2.0 * ordered[(len(ordered) + 1) // 2 - 1])) if len(ordered) else 1.0

@@ -23,6 +23,8 @@ SHORT = 10
 """Most models of the first split that are tested one by one; the others were less promising on the search rows."""
 SHOWN = ("tpr_gap", "selection_ratio")
 INCUMBENT = "incumbent"
+MET = "all requirements are met"
+OTHERS = "met on this split alone: the p-value of the search, over all splits, is above the level"
 
 
 @dataclass(frozen=True)
@@ -39,21 +41,24 @@ class Verdict:
     changes: Mapping[str, tuple[float, ...]] | None = None
 
 
-def verdicts(outcome: Outcome, data: Data, wanted: Requirements, confidence: float) -> list[Verdict]:
+def verdicts(outcome: Outcome, data: Data, wanted: Requirements, confidence: float, together: float) -> list[Verdict]:
     """Test models on the judge rows in the order that the search rows gave, until one fails: a fixed sequence.
 
-    Each p-value is the largest up to its own, so that no model qualifies after one that does not; the chance of any
-    false claim is at most one minus the confidence. Bounds are those of each model alone.
+    Each p-value is the largest up to its own and that of the whole search, ``together``: no model qualifies after one
+    that does not, and none where the search as a whole shows nothing. The sequence alone keeps the chance of any false
+    claim at one minus the confidence, and the second condition only takes claims away. Bounds are those of each model
+    alone.
     """
     rows, before = data.sample.take(outcome.judge), outcome.incumbent.take(outcome.judge)
     tested = outcome.candidates[:SHORT]
     claims = [wanted.claims(rows, before, each.answers, outcome.pairs) for each in tested]
     p = np.array([float(ndtr(-weakest(each))) for each in claims])
-    adjusted = np.maximum.accumulate(p) if len(p) else p
-    found = []
+    adjusted = np.maximum(np.maximum.accumulate(p), together) if len(p) else p
+    level, found = 1.0 - confidence, []
     for known, own, value in zip(claims, p, adjusted, strict=True):
-        fits, alone = bool(value <= 1.0 - confidence), bool(own <= 1.0 - confidence)
-        why = "all requirements are met" if fits else "one before it fails" if alone else _short_of(known, wanted)
+        fits = bool(value <= level)
+        why = MET if fits else OTHERS if together > level else "one before it fails"
+        why = _short_of(known, wanted) if own > level else why
         found.append(Verdict(fits, why, float(value), _changes(known, wanted, confidence)))
     late = Verdict(False, f"not tested: {SHORT} others were more promising on the search rows")
     return found + [late] * (len(outcome.candidates) - len(tested))
