@@ -39,7 +39,7 @@ class Setting:
     rival: float = 0.0
     """Weight of the proxy in a candidate that is handed in, in the place of the linear family."""
     noise: float = 0.0
-    """Standard deviation of noise in such a candidate."""
+    """Standard deviation of noise in such a candidate, and of other noise in the incumbent."""
 
 
 def drawn(
@@ -104,7 +104,7 @@ SETTINGS = {
         False,
     ),
     "small_group_boundary": Setting(
-        "as above; the one candidate has the incumbent's scores but for noise, so that no gap differs",
+        "as above, with noise; the one candidate is the best score with other noise, as good and as unequal",
         lambda n, r: drawn(n, r, *law(0.1, 0.0), share=0.05),
         2000,
         0.05,
@@ -135,7 +135,8 @@ def one(setting: Setting, run: int, n_splits: int = 20) -> float:
     X, y, group, score = setting.draw(setting.n, random)
     rival = None
     if setting.rival or setting.noise:
-        rival = {"rival": score + setting.rival * X[:, 4] + setting.noise * random.normal(size=len(score))}
+        mine, other = setting.noise * random.normal(size=(2, len(score)))
+        rival, score = {"rival": score + setting.rival * X[:, 4] + mine}, score + other
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = ff.alternatives(
