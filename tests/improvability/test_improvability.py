@@ -15,10 +15,13 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 import fairfront as ff
 from fairfront.exceptions import FairfrontWarning, InputError
+from fairfront.improvability import dossier
 from fairfront.improvability.estimates import JOBS, Answers, Sample
 from fairfront.improvability.families import FAMILIES
+from fairfront.improvability.layout import Part
 from fairfront.improvability.requirements import Contrast, Requirements
 from fairfront.improvability.search import combined, halves
+from fairfront.improvability.sections import Search, Section
 from fairfront.objectives import Attribute
 
 BETA = np.array([1.2, 0.8, -0.5])
@@ -107,7 +110,7 @@ def test_nothing_qualifies_where_the_search_as_a_whole_shows_nothing(monkeypatch
     given = lender(3000, 0)
     found = searched(given, n_splits=2)
     assert found.qualified
-    monkeypatch.setattr("fairfront.improvability.entry.combined", lambda p: 0.2)
+    monkeypatch.setattr("fairfront.improvability.sections.combined", lambda p: 0.2)
     found = searched(given, n_splits=2)
     assert found.qualified == ()
     assert not any(line["qualified"] for line in found.table)
@@ -302,6 +305,27 @@ def test_the_dossier_is_inert_whole_and_gives_no_small_count_away(tmp_path: Path
     with pytest.raises(InputError):
         found.save(tmp_path / "dossier")
     assert found.save(tmp_path / "dossier", overwrite=True) == place
+
+
+class Weather(Section):
+    """A section of somebody else."""
+
+    name = "weather"
+
+    def find(self, search: Search) -> dict[str, Any]:
+        return {"weather": f"{len(search.splits)} clouds <b>"}
+
+    def parts(self, record: Any) -> list[Part]:
+        return [Part("Weather", [record["weather"]], ["day", "rain"], [["today", "no"]])]
+
+
+def test_a_section_is_one_class_and_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dossier, "SECTIONS", [*dossier.SECTIONS, Weather()])
+    place = searched(lender(1000, 0), n_splits=2).save(tmp_path / "dossier")
+    assert json.loads((place / "dossier.json").read_text())["weather"] == "2 clouds <b>"
+    assert "2 clouds &lt;b&gt;" in (place / "dossier.md").read_text()
+    assert "2 clouds &lt;b&gt;" in (place / "dossier.html").read_text()
+    assert "clouds" not in (place / "summary.md").read_text()
 
 
 def test_claims_fail_where_a_group_may_be_worse_off() -> None:

@@ -8,7 +8,8 @@ The files, from the ground up:
 - families: where alternatives come from
 - search: one split of the rows, and p-values of many splits as one
 - verdicts: figures that may be shared, and who qualifies
-- result, entry, dossier: the call, its answer, and the folder that it writes
+- layout, sections, account, people, dossier: the folder that is written of a search, section by section
+- result, entry: the call and its answer
 """
 
 from .entry import alternatives as alternatives

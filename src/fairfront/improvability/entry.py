@@ -12,8 +12,7 @@ import numpy as np
 from .. import __version__
 from ..exceptions import Progress, progress_bar
 from ..measures.cutoffs import Operating
-from ..objectives import Attribute, Groups
-from ..objectives.groups import counts_in_words
+from ..objectives import Groups
 from ..solvers.base import Journal
 from ..solvers.fingerprints import digest
 from ..solvers.journal import journal_of
@@ -22,7 +21,7 @@ from ..validation import check_confidence, check_progress, check_seed
 from ..validation.inputs import check_matrix, check_rows, check_weights
 from .estimates import Sample
 from .families import FAMILIES, Data
-from .incumbent import Incumbent, read_incumbent
+from .incumbent import read_incumbent
 from .inputs import (
     FEWEST,
     read_attributes,
@@ -36,9 +35,9 @@ from .inputs import (
     texts_of,
 )
 from .requirements import Requirements
-from .result import Alternatives, check_split, finding
-from .search import Budget, Outcome, Split, atoms_of, combined, search_split
-from .verdicts import judged, moved, swapped, table_of, verdicts
+from .result import Alternatives, check_split, result_of
+from .search import Budget, Outcome, Split, atoms_of, search_split
+from .sections import Search
 
 
 def alternatives(
@@ -166,7 +165,8 @@ def alternatives(
 
     with journal_of(checkpoint, resume, owner) as journal, progress_bar(progress, "searching", budget.splits) as bar:
         first, splits, stopped = _searched(data, wanted, names, budget, seed, approval_rate, started, journal, bar)
-    return _concluded(data, wanted, here, first, splits, stopped, names, budget, seed, alpha)
+    search = Search(data, wanted, here, first, tuple(splits), names, budget, stopped, seed, alpha)
+    return result_of(search)
 
 
 def _searched(
@@ -199,76 +199,3 @@ def _searched(
         bar.update(k + 1, f"{k + 1} splits, {fits} fits")
     assert first is not None
     return first, splits, f"all {budget.splits} splits were done"
-
-
-def _concluded(
-    data: Data,
-    wanted: Requirements,
-    here: Incumbent,
-    first: Outcome,
-    splits: list[Split],
-    stopped: str,
-    names: tuple[str, ...],
-    budget: Budget,
-    seed: int,
-    alpha: float,
-) -> Alternatives:
-    p = tuple(each.p for each in splits)
-    together, record = combined(p), judged(first, data)
-    found = verdicts(first, data, wanted, 1.0 - alpha, together)
-    table = table_of(first, data, wanted, record, found)
-    qualified = tuple(i + 1 for i, each in enumerate(found) if each.qualified)
-    place = qualified[0] if qualified else 1
-    people = moved(first, data, record, place) if first.candidates else {}
-    swap = swapped(first, data, place) if first.candidates else {}
-    chosen = [each.family for each in splits]
-    said = {
-        "format": "fairfront alternatives 1",
-        "fairfront": __version__,
-        "finding": finding(together, alpha, len(qualified)),
-        "p_value": round(together, 6),
-        "alpha": round(alpha, 6),
-        "split_p_values": [round(each, 6) for each in p],
-        "incumbent": {"kind": here.kind, "sentence": here.words},
-        "favourable": str(data.task.favourable_label),
-        "keep": dict(wanted.keep),
-        "improve": [asdict(each) for each in wanted.improve],
-        "nobody_worse": wanted.nobody_worse,
-        "groups": {each.name: list(each.levels) for each in data.sample.attributes},
-        "rows": {"all": len(data.y), "search": len(first.search), "judge": len(first.judge)},
-        "covers": _covers(data),
-        "families": {name: FAMILIES[name].words for name in names},
-        "notes": [*_left_out(data.sample.attributes), *first.notes],
-        "budget": {"splits": budget.splits, "max_fits": budget.max_fits, "max_seconds": budget.max_seconds},
-        "stopped": stopped,
-        "fits": sum(each.fits for each in splits),
-        "seed": seed,
-        "chosen": {name: chosen.count(name) for name in sorted(set(chosen)) if name},
-        "table": table,
-        "changes": {str(i + 1): each.changes for i, each in enumerate(found) if each.changes is not None},
-        "qualified": list(qualified),
-        "shown": place if first.candidates else None,
-        "moved": people,
-        "swapped": swap,
-    }
-    return Alternatives(together, p, tuple(table), qualified, people, swap, said, first)
-
-
-def _covers(data: Data) -> str:
-    if data.sample.labelled is None:
-        return "All figures are of all judge rows."
-    return (
-        "Labels are known only for some rows: figures of the job are of those alone, shares of favourable decisions "
-        "are of everybody, and figures that need the labels of the others are not given."
-    )
-
-
-def _left_out(attributes: Sequence[Attribute]) -> list[str]:
-    found = []
-    for each in attributes:
-        if each.left_out:
-            told = ", ".join(counts_in_words(*zip(*each.left_out, strict=True)))
-            found.append(f"Groups of {each.name!r} with too few rows are in no gap: {told}.")
-        if each.n_missing:
-            found.append(f"Rows without {each.name!r} are in no gap of it.")
-    return found

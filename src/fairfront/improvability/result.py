@@ -12,7 +12,9 @@ import narwhals.stable.v1 as nw
 from ..exceptions import InputError, require
 from ..records import Record, html_record, html_table
 from ..validation import BACKENDS, as_plain, check_choice, is_whole, refuse
+from .dossier import record_of, write_dossier
 from .search import Outcome
+from .sections import Search
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,8 +91,6 @@ class Alternatives(Record):
         path : str or path of the folder
         overwrite : bool, whether a folder with an earlier dossier, and nothing else, is replaced
         """
-        from .dossier import write_dossier
-
         return write_dossier(path, self.record, overwrite=overwrite)
 
     def _repr_html_(self) -> str:
@@ -101,23 +101,16 @@ class Alternatives(Record):
         return html_record("Alternatives", self.sentence, html_table(heads, cells), after)
 
 
+def result_of(search: Search) -> Alternatives:
+    """Return what a search that is over found."""
+    record, p = record_of(search), tuple(each.p for each in search.splits)
+    found = (tuple(record["table"]), search.qualified, record["moved"], record["swapped"])
+    return Alternatives(search.p, p, *found, record, search.outcome)
+
+
 def _cell(value: Any) -> str:
     plain = as_plain(value)
     return "" if plain is None else f"{plain:.4g}" if isinstance(plain, float) else str(plain)
-
-
-def finding(p: float, alpha: float, qualified: int) -> str:
-    """Say what the p-value and the models that qualify amount to."""
-    if p <= alpha:
-        many = f"{qualified or 'none'} of the models of the first split {'qualifies' if qualified == 1 else 'qualify'}"
-        said = f"The search finds a fairer alternative that keeps the job (p = {_p(p)})"
-        return f"{said}; {many} on rows that were not searched on."
-    said = f"The search did not show that a fairer alternative keeps the job (p = {_p(p)})"
-    return f"{said}; this does not show that there is none."
-
-
-def _p(p: float) -> str:
-    return "below 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def check_split(n: int, fewest: int) -> None:

@@ -1,0 +1,236 @@
+"""The account of a search: what was asked, of whom, how it was tested, what was tried, and what it does not show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from ..objectives import Attribute
+from ..objectives.groups import counts_in_words
+from .estimates import JOBS
+from .families import FAMILIES, Data
+from .layout import Part, cell_words
+from .picture import picture
+from .sections import Search, Section
+from .verdicts import table_of
+
+TITLE = "A fairer alternative to the model in use?"
+LIMITS = (
+    "A p-value above the level does not show that there is no alternative: other columns, families or more people may "
+    "show one. The test is about the search as it was set up here, on people like those in these rows.",
+    "A smaller gap in one figure says nothing of other figures, nor of why groups differ. Whether an alternative "
+    "should replace the incumbent is for people to decide.",
+)
+
+
+class Question(Section):
+    """What was asked, and the answer."""
+
+    name = "question"
+
+    def find(self, search: Search) -> Mapping[str, Any]:
+        wanted = search.wanted
+        return {
+            "finding": finding(search.p, search.alpha, len(search.qualified)),
+            "p_value": round(search.p, 6),
+            "alpha": round(search.alpha, 6),
+            "qualified": list(search.qualified),
+            "shown": search.shown,
+            "keep": dict(wanted.keep),
+            "improve": [asdict(each) for each in wanted.improve],
+            "nobody_worse": wanted.nobody_worse,
+            "favourable": str(search.data.task.favourable_label),
+        }
+
+    def parts(self, record: Mapping[str, Any]) -> Iterator[Part]:
+        yield Part(TITLE, [_asked(record), record["finding"]])
+
+    def summary(self, record: Mapping[str, Any]) -> Iterator[Part]:
+        yield Part(TITLE, [_asked(record), record["finding"], record["incumbent"]["sentence"], record["covers"]])
+
+
+def _asked(record: Mapping[str, Any]) -> str:
+    kept = ", ".join(
+        f"{name} ({JOBS[name].words}) worse by less than {value:g}" for name, value in record["keep"].items()
+    )
+    better = " and ".join(each["name"] for each in record["improve"])
+    worse = record["nobody_worse"]
+    more = "" if worse is None else f" and no group's selection rate or TPR falls by more than {worse:g}"
+    return f"Asked: is there a model with {kept}, whose {better} is better than the incumbent's{more}, on new people?"
+
+
+def finding(p: float, alpha: float, qualified: int) -> str:
+    """Say what the p-value and the models that qualify amount to."""
+    if p <= alpha:
+        many = f"{qualified or 'none'} of the models of the first split {'qualifies' if qualified == 1 else 'qualify'}"
+        said = f"The search finds a fairer alternative that keeps the job (p = {_p(p)})"
+        return f"{said}; {many} on rows that were not searched on."
+    said = f"The search did not show that a fairer alternative keeps the job (p = {_p(p)})"
+    return f"{said}; this does not show that there is none."
+
+
+def _p(p: float) -> str:
+    return "below 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+class Sources(Section):
+    """Rows, groups and the incumbent, and whom labels cover."""
+
+    name = "sources"
+
+    def find(self, search: Search) -> Mapping[str, Any]:
+        data, first = search.data, search.outcome
+        attributes = data.sample.attributes
+        return {
+            "incumbent": {"kind": search.incumbent.kind, "sentence": search.incumbent.words},
+            "groups": {each.name: list(each.levels) for each in attributes},
+            "rows": {"all": len(data.y), "search": len(first.search), "judge": len(first.judge)},
+            "covers": _covers(data),
+            "notes": [*_left_out(attributes), *first.notes],
+        }
+
+    def parts(self, record: Mapping[str, Any]) -> Iterator[Part]:
+        rows = record["rows"]
+        yield Part(
+            "Data and incumbent",
+            [
+                record["incumbent"]["sentence"],
+                f"{rows['all']} rows; on the first split {rows['search']} were searched on and {rows['judge']} judged. "
+                f"The favourable label is {record['favourable']!r}. {record['covers']}",
+                *(f"Groups of {name!r}: {', '.join(levels)}." for name, levels in record["groups"].items()),
+                *record["notes"],
+            ],
+        )
+
+
+def _covers(data: Data) -> str:
+    if data.sample.labelled is None:
+        return "All figures are of all judge rows."
+    return (
+        "Labels are known only for some rows: figures of the job are of those alone, shares of favourable decisions "
+        "are of everybody, and figures that need the labels of the others are not given."
+    )
+
+
+def _left_out(attributes: Sequence[Attribute]) -> list[str]:
+    found = []
+    for each in attributes:
+        if each.left_out:
+            told = ", ".join(counts_in_words(*zip(*each.left_out, strict=True)))
+            found.append(f"Groups of {each.name!r} with too few rows are in no gap: {told}.")
+        if each.n_missing:
+            found.append(f"Rows without {each.name!r} are in no gap of it.")
+    return found
+
+
+class Evidence(Section):
+    """The improvability test."""
+
+    name = "test"
+
+    def find(self, search: Search) -> Mapping[str, Any]:
+        return {"split_p_values": [round(each.p, 6) for each in search.splits]}
+
+    def parts(self, record: Mapping[str, Any]) -> Iterator[Part]:
+        p = ", ".join(f"{each:.3f}" for each in record["split_p_values"])
+        yield Part(
+            "The test",
+            [
+                "Rows are halved at random, families search one half, the most promising model there is tested on the "
+                "other. A split's p-value is the largest of those of all requirements; that of the search is twice "
+                f"the median over the splits: {record['p_value']:.4g}. It is valid however many models were tried.",
+                f"P-values of the splits: {p}.",
+            ],
+        )
+
+
+class Tried(Section):
+    """Families, budget, and why the search stopped."""
+
+    name = "tried"
+
+    def find(self, search: Search) -> Mapping[str, Any]:
+        budget, chosen = search.budget, [each.family for each in search.splits]
+        return {
+            "families": {name: FAMILIES[name].words for name in search.families},
+            "budget": {"splits": budget.splits, "max_fits": budget.max_fits, "max_seconds": budget.max_seconds},
+            "stopped": search.stopped,
+            "fits": sum(each.fits for each in search.splits),
+            "seed": search.seed,
+            "chosen": {name: chosen.count(name) for name in sorted(set(chosen)) if name},
+        }
+
+    def parts(self, record: Mapping[str, Any]) -> Iterator[Part]:
+        budget, chosen = record["budget"], [f"{name} {count}" for name, count in record["chosen"].items()]
+        most = "none" if budget["max_fits"] is None else str(budget["max_fits"])
+        seconds = "none" if budget["max_seconds"] is None else f"{budget['max_seconds']:g}"
+        yield Part(
+            "What was tried, and why the search stopped",
+            [
+                *(f"{name}: {words}." for name, words in record["families"].items()),
+                f"{record['fits']} fits; budget of fits: {most}, of seconds: {seconds}. The search stopped because "
+                f"{record['stopped']}. Seed {record['seed']}.",
+                f"Models that were tested, by family: {', '.join(chosen) or 'none'}.",
+            ],
+        )
+
+
+class Models(Section):
+    """Every model of the first split: settings, figures, and why it was kept or refused."""
+
+    name = "models"
+
+    def find(self, search: Search) -> Mapping[str, Any]:
+        table = table_of(search.outcome, search.data, search.wanted, search.judged, search.verdicts)
+        bounds = {str(i + 1): each.changes for i, each in enumerate(search.verdicts) if each.changes is not None}
+        return {"table": table, "changes": bounds}
+
+    def parts(self, record: Mapping[str, Any]) -> Iterator[Part]:
+        told = (
+            "Figures are those of the judge rows of the first split, whose models were fitted on its search rows. "
+            "Models are tested in the order of the table, which the search rows gave, until one fails; a p-value is "
+            "the largest up to its own and that of the search. Id 0 is the incumbent."
+        )
+        yield Part("All models of the first split", [told], *_lines(record["table"]), picture(record))
+        yield Part("The model shown", _changes(record, record["shown"]))
+
+    def summary(self, record: Mapping[str, Any]) -> Iterator[Part]:
+        what = "first model that qualifies" if record["qualified"] else "most promising model, which does not qualify"
+        shown = [line for line in record["table"] if line["id"] in (0, record["shown"])]
+        title = f"The incumbent, and the {what}, on rows that were not searched on"
+        yield Part(title, _changes(record, record["shown"]), *_lines(shown))
+
+
+def _changes(record: Mapping[str, Any], id: int | None) -> list[str]:
+    found = record["changes"].get(str(id))
+    if found is None:
+        return ["No model was found."]
+    said = [f"Id {id}, with bounds at {1 - record['alpha']:.0%} confidence:"]
+    ratios = {each["name"] for each in record["improve"] if each["ratio"]}
+    for name, values in found.items():
+        if name in record["keep"]:
+            said.append(f"{name} changes by {values[0]:+.4f} (between {values[1]:+.4f} and {values[2]:+.4f}).")
+        elif name in ratios:
+            said.append(f"{name} is {values[0]:.3f} times the incumbent's, at least {values[1]:.3f} times.")
+        else:
+            sure = f"at least {values[1]:.4f} smaller" if values[1] > 0 else "no reduction is sure"
+            said.append(f"{name} is smaller by {values[0]:.4f} than the incumbent's worst pair of groups ({sure}).")
+    return said
+
+
+def _lines(table: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    names = [name for name in table[0] if name not in ("settings",)]
+    heads = ["id", "family", "settings", *names[2:]]
+    return heads, [[cell_words(line[name]) for name in heads] for line in table]
+
+
+class Limits(Section):
+    """What all of it does not show."""
+
+    name = "limits"
+
+    def parts(self, record: Mapping[str, Any]) -> Iterator[Part]:
+        yield Part("What this does not show", LIMITS)
+
+    summary = parts

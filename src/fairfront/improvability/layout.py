@@ -1,0 +1,109 @@
+"""The layout of a dossier: parts with texts, tables and pictures, as Markdown and as one page.
+
+Names of others cannot become markup in either.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from ..explorer.page import asset, inline_digest
+
+GENERATOR = '<meta name="generator" content="fairfront alternatives">'
+STYLE = """
+.sheet { background: var(--sheet); border: 1px solid var(--line); border-radius: 11px; padding: 8px 14px; }
+.sheet { overflow-x: auto; }
+.sheet td { min-width: 4em; vertical-align: top; }
+h1 + section, section > * + * { margin-top: 10px; }
+section p, section li { max-width: 110ch; overflow-wrap: anywhere; font-size: .9rem; }
+figure { margin: 0; } figcaption { font-size: .85rem; max-width: 100ch; }
+"""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One section: paragraphs, then a table with its heads, the first cell of a row being its heading."""
+
+    title: str
+    texts: Sequence[str]
+    heads: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+    drawn: str = ""
+
+
+def cell_words(value: Any) -> str:
+    """Return an entry of a record as people read it; empty where there is none."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {cell_words(each)}" for name, each in value.items())
+    if isinstance(value, list):
+        return " ".join(map(cell_words, value))
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def text_of(parts: Sequence[Part]) -> str:
+    """Return Markdown in which nothing that a person named is markup."""
+    lines = []
+    for i, part in enumerate(parts):
+        lines += [f"{'#' if not i else '##'} {_plain(part.title)}", ""]
+        for text in part.texts:
+            lines += [_plain(text), ""]
+        if part.rows:
+            table = [part.heads, ["---"] * len(part.heads), *part.rows]
+            lines += ["| " + " | ".join(map(_plain, row) if k != 1 else row) + " |" for k, row in enumerate(table)]
+            lines.append("")
+    return "\n".join(lines)
+
+
+def _plain(text: str) -> str:
+    clean = "".join(each if each.isprintable() else " " for each in text)
+    clean = clean.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*\[\]|])", r"\\\1", clean)
+
+
+def page_of(parts: Sequence[Part]) -> str:
+    """Return one page that needs nothing else, runs nothing, and reads in order."""
+    style = "\n".join((asset("explorer.css"), asset("print.css"), STYLE))
+    policy = f"default-src 'none'; style-src {inline_digest(style)}; base-uri 'none'; form-action 'none'"
+    lines = [
+        "<!doctype html>",
+        '<html lang="en">',
+        "<head>",
+        '<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        GENERATOR,
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="referrer" content="no-referrer">',
+        '<meta name="color-scheme" content="light dark">',
+        f"<title>{escape(parts[0].title)}</title>",
+        f"<style>{style}</style>",
+        "</head>",
+        "<body>",
+        "<main>",
+    ]
+    for i, part in enumerate(parts):
+        tag = "h2" if i else "h1"
+        lines += [f'<section aria-labelledby="part{i}">', f'<{tag} id="part{i}">{escape(part.title)}</{tag}>']
+        lines += [f"<p>{escape(text)}</p>" for text in part.texts]
+        lines += [part.drawn] if part.drawn else []
+        lines += list(_table(part)) if part.rows else []
+        lines.append("</section>")
+    return "\n".join([*lines, "</main>", "</body>", "</html>", ""])
+
+
+def _table(part: Part) -> Iterator[str]:
+    yield f'<div class="sheet" role="region" tabindex="0" aria-label="{escape(part.title, quote=True)}"><table>'
+    yield (
+        "<thead><tr>" + "".join(f'<th scope="col">{escape(head)}</th>' for head in part.heads) + "</tr></thead><tbody>"
+    )
+    for row in part.rows:
+        cells = "".join(f"<td>{escape(cell)}</td>" for cell in row[1:])
+        yield f'<tr><th scope="row">{escape(row[0])}</th>{cells}</tr>'
+    yield "</tbody></table></div>"
