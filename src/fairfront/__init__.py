@@ -21,6 +21,8 @@ if TYPE_CHECKING:  # what type checkers and editors see of the names below
     from .exceptions import UnboundedError as UnboundedError
     from .frontier import Frontier as Frontier
     from .frontier import Rates as Rates
+    from .frontier import Reasons as Reasons
+    from .frontier import reasons as reasons
     from .improvability import Alternatives as Alternatives
     from .improvability import alternatives as alternatives
     from .measures import Audit as Audit
@@ -51,7 +53,7 @@ _ROOMS = {
     "estimators": "FrontierClassifier FrontierRegressor ParetoFairClassifier ParetoFairRegressor scorer",
     "exceptions": "FairfrontError InputError MissingExtraError UnboundedError "
     "FairfrontWarning GroupWarning ProxyWarning",
-    "frontier": "Frontier Rates",
+    "frontier": "Frontier Rates Reasons reasons",
     "improvability": "Alternatives alternatives",
     "measures": "Audit audit",
     "objectives": "GroupProbabilities Groups",

@@ -31,7 +31,7 @@ INTERRUPTED = 130
 NAMES = (
     "allow approval_rate at_least at_most checkpoint confidence costs cross cutoff decimal delimiter drop encoding "
     "favourable group_probabilities groups id keep loss max_fits min_size notion overwrite resume ridge small split "
-    "stability control exposure offset strata surrogate target text units use_sensitive weight within"
+    "stability control exposure offset reasons strata surrogate target text units use_sensitive weight within"
 )
 OPTIONS = {name: f"--{name.replace('_', '-')}" for name in NAMES.split()} | {
     "favourable_side='above'": "--favourable above",

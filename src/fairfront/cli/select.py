@@ -150,6 +150,9 @@ def predict(
     keep: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Column of the input to copy; may be repeated.")
     ] = None,
+    reasons: Annotated[
+        int, typer.Option(metavar="K", help="Name the K columns that speak most against each person (linear models).")
+    ] = 0,
     exposure: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Predict values for this exposure instead of per unit of it.")
     ] = None,
@@ -174,7 +177,7 @@ def predict(
         say(screen(stderr=True), f"note: values that were rare or unknown in training: {told}.")
 
     known: dict[str, Any] = {"keep": keep or (), "exposure": exposure, "overwrite": overwrite, "on_unknown": tell}
-    known |= reading
+    known |= {"reasons": reasons, **reading}
     n = predict_file(found, file, output, progress="auto", **known)
     typer.echo(f"{counted(n, 'row')}: {output}")
 

@@ -7,3 +7,5 @@ from .models import Models as Models
 from .points import Facts as Facts
 from .points import Points as Points
 from .rate_frontier import Rates as Rates
+from .reason_codes import Reasons as Reasons
+from .reason_codes import reasons as reasons

@@ -31,7 +31,7 @@ from ..records import Record
 from ..storage.folders import make_folder
 from ..storage.packages import read_package, write_package
 from ..tables import Source, check_delimiter, coerce, infer, load, open_source
-from ..tables.encoder import count_others
+from ..tables.coercion import count_others
 from ..tables.findings import unknown_notes
 from ..tables.notation import Decimal, Notation, check_decimal, time_words
 from ..tables.split import PARTS, covered

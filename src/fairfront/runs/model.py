@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import os
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,20 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from ..exceptions import InputError, progress_bar, spelled
+from ..exceptions import InputError
 from ..frontier.candidates import scores_of
 from ..frontier.estimator_models import at_cutoff
 from ..frontier.linear_models import LinearModels
 from ..frontier.models import for_favourable
+from ..frontier.reason_codes import Reasons, Side, not_linear, reasons_of
 from ..frontier.rule_models import RuleModels
 from ..measures.cutoffs import Operating, OperatingPoint
 from ..objectives import Array, Task, is_likelihood
-from ..storage.documents import CsvWriter, column_names
-from ..storage.folders import writing
-from ..storage.places import check_new_file
+from ..storage.documents import column_names
 from ..tables import Table, coerce, open_source
-from ..tables.encoder import TableEncoder, count_others
-from ..tables.notation import Decimal, check_decimal, number_of
+from ..tables.encoder import TableEncoder
 from ..validation import check_flag
 from .card_exports import markdown_of
 from .manifest import opening_of
@@ -115,8 +110,52 @@ class TableModel(TableEstimator):
             raise InputError("this model gives scores and no probabilities, expected the logistic loss; use predict.")
         return self._probabilities(self._scores_of(data))
 
-    def _outputs(self, table: Table) -> dict[str, NDArray[Any]]:
-        scores = self._scores(self.encoder.transform(table))
+    def reasons(self, data: Any, *, k: int = 4, side: Side = "against") -> Reasons:
+        """Say which columns speak against each person, or for them; of linear models.
+
+        People are compared with the means of the training columns, of categories with the shares of their levels, which
+        the model keeps.
+
+        Parameters
+        ----------
+        data : data frame or path of a file
+        k : int, how many columns are named
+        side : {"against", "for"}
+        """
+        self.check_reasons()
+        found = [self._reasons(X, k, side) for X in self._encoded(data)]
+        names, said = (np.concatenate([getattr(each, name) for each in found]) for name in ("names", "contributions"))
+        return Reasons(names, found[0].columns, said, found[0].base)
+
+    def check_reasons(self) -> None:
+        """Refuse models that are no sum over columns, and those that do not know their training means."""
+        if not isinstance(self.points, LinearModels):
+            raise not_linear("a rule on posteriors" if self.points else type(self.estimator).__name__)
+        if self.encoder.reference is None:
+            raise InputError("this model does not know its training means, expected one of this version; trace again.")
+
+    def _reasons(self, X: Any, k: int, side: Side = "against") -> Reasons:
+        assert isinstance(self.points, LinearModels)
+        coef, intercept, good = self.points.coef[0], self.points.intercept[0], self.task.favourable
+        place, sign = (good, 1.0) if len(coef) > 1 else (0, -1.0 if self.task.kind == "binary" and good == 0 else 1.0)
+        names = [block.name for block in self.encoder.blocks for _ in block.feature_names]
+        known = np.array(self.encoder.reference), names
+        return reasons_of(X, sign * coef[place], sign * float(intercept[place]), *known, k=k, side=side)
+
+    def outputs(self, table: Table, reasons: int = 0) -> dict[str, NDArray[Any]]:
+        """Return the columns of predictions by name.
+
+        Parameters
+        ----------
+        table : Table, as the encoder reads it
+        reasons : int, how many columns are named that speak against each person
+        """
+        X = self.encoder.transform(table)
+        named = self._reasons(X, reasons).names.T if reasons else ()
+        return self._predicted(X) | {f"reason_{j + 1}": each for j, each in enumerate(named)}
+
+    def _predicted(self, X: Any) -> dict[str, NDArray[Any]]:
+        scores = self._scores(X)
         found: dict[str, NDArray[Any]] = {"prediction": self._labels(scores)}
         if self.task.kind == "regression":
             return found
@@ -192,92 +231,3 @@ class TableModel(TableEstimator):
         from .archive import save_model  # it reads models too
 
         return save_model(self, path, overwrite=overwrite, onnx=onnx, sign=sign, formats=formats)
-
-
-def predict_file(
-    model: TableModel,
-    data: Any,
-    output: Path,
-    *,
-    keep: Sequence[str] = (),
-    exposure: str | None = None,
-    overwrite: bool = False,
-    rows: int = 50_000,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    missing: Sequence[str] = (),
-    decimal: Decimal | None = None,
-    progress: Any = False,
-    on_unknown: Callable[[Mapping[str, int]], None] | None = None,
-) -> int:
-    """Write labels and probabilities for every row of a file, in its order; return the number of rows.
-
-    ``keep`` copies columns of the input; values are predicted for an ``exposure``, a column, or per unit. ``missing``
-    are texts for a missing value besides those of training, whose
-    delimiter, encoding and decimal mark hold unless others are given. Text that a spreadsheet would execute gets a
-    quote in front. No file but earlier predictions is overwritten. ``on_unknown`` is told the rows by column whose
-    value was rare or unknown in training.
-    """
-    read = Path(data) if isinstance(data, (str, os.PathLike)) else None
-    if read is not None and read.exists() and output.exists() and output.samefile(read):
-        raise InputError(f"{output} is the file that is read, expected another for the predictions; choose a new name.")
-    check_new_file(output, overwrite, _is_predictions)
-    source = open_source(data, **opening_of(model.manifest, delimiter=delimiter, encoding=encoding))
-    model.encoder.check(source.names)
-    for name in keep:
-        source.check_column(name, "keep")
-    if exposure is not None:
-        source.check_column(exposure, "exposure")
-    if exposure is not None and model.task.kind != "regression":
-        raise InputError(f"{spelled('exposure')} is for predicted values, found labels; leave it out.")
-    more = keep if exposure is None else (*keep, exposure)
-    done, strange = 0, Counter[str]()
-    with (
-        writing(output, text=True, overwrite=overwrite, own=_is_predictions) as stream,
-        progress_bar(progress, "predicting", source.size) as bar,
-    ):
-        writer = CsvWriter(stream)
-        for chunk in source.chunks(tuple(dict.fromkeys((*model.columns, *more))), rows=rows):
-            table = coerce(chunk, model.encoder, tuple(missing), check_decimal(decimal))
-            found, strange = model._outputs(table), strange + Counter(count_others(table, model.encoder))
-            kept = {name: chunk[name] for name in keep}
-            if exposure is not None:
-                found["prediction"] = found["prediction"] * _exposures(chunk[exposure], exposure)
-            if done == 0:
-                for name in sorted(set(kept) & set(found)):
-                    raise InputError(
-                        f"{spelled('keep')} names {name!r}, which is the name of a column of predictions, expected "
-                        "others; rename it."
-                    )
-                writer.write_rows([[*kept, *found]])
-            writer.write_rows(zip(*(_texts(values) for values in (*kept.values(), *found.values())), strict=True))
-            done += len(found["prediction"])
-            bar.update(chunk.done, f"{done} rows")
-    if on_unknown is not None and strange:
-        on_unknown(strange)
-    return done
-
-
-def _exposures(texts: Any, name: str) -> Array:
-    values = np.array([each if isinstance(each, (int, float)) else number_of(str(each)) for each in texts], dtype=float)
-    if not (np.isfinite(values) & (values >= 0.0)).all():
-        raise InputError(f"the exposure {name!r} has words, missing or negative values, expected numbers >= 0.")
-    return values
-
-
-def _is_predictions(head: bytes) -> bool:
-    """Tell whether a file begins as predictions do: with names of which ``prediction`` and scores are the last."""
-    first = head.decode("utf-8", errors="replace").partition("\n")[0]
-    try:
-        names = next(csv.reader([first]), [])
-    except csv.Error:
-        return False
-    last = names[names.index("prediction") + 1 :] if "prediction" in names else [""]
-    return all(name.startswith(("probability_", "score_")) for name in last)
-
-
-def _texts(values: Any) -> list[Any]:
-    array = np.asarray(values)
-    if array.dtype.kind == "f":
-        return ["" if v != v else repr(v) for v in array.tolist()]
-    return ["" if v is None else v for v in array.tolist()]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from .coercion import coerce as coerce
 from .delimited import check_delimiter as check_delimiter
 from .delimited import check_encoding as check_encoding
 from .encoder import TableEncoder as TableEncoder
-from .encoder import coerce as coerce
 from .findings import Finding as Finding
 from .findings import screen as screen
 from .inference import infer as infer

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from ..exceptions import InputError
-from ..objectives.groups import FEWEST
+from ..objectives.people import FEWEST
+from ..objectives.people import nearest as multiple
 from ..records import Record
-from .notation import PLAIN, Decimal, Notation
+from .notation import PLAIN, Notation
 from .statistics import TrainingRows
-from .table import MISSING, Array, Chunk, CodeBook, Column, Kind, Rows, Table, listed, nearest
+from .table import MISSING, Array, Column, Kind, Rows, Table, listed, nearest
 
 OTHER, NONE = "(other)", "(missing)"
 WIDE = 256
@@ -92,12 +93,14 @@ class TableEncoder(Record):
     with few training rows are pooled in "(other)" and their names forgotten; missing is a level of its own; a level
     never seen counts as other. Columns for missing or pooled rows exist where at least ``min_count`` training rows
     need them; rows without a column of their own are zero in the block. Matrices are ``sparse`` where training needed
-    256 columns or more of which at most a tenth is filled.
+    256 columns or more of which at most a tenth is filled. ``reference`` are the means of the matrix's columns in
+    training, of indicators from counts that are multiples of 5; None in files of earlier versions.
     """
 
     blocks: tuple[Block, ...]
     sparse: bool = False
     missing: tuple[str, ...] = MISSING
+    reference: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         if not self.feature_names:
@@ -129,6 +132,7 @@ class TableEncoder(Record):
         known = TrainingRows.of(rows, features) if isinstance(rows, Table) else rows
         numbers = known.moments([name for name in features if known.columns[name].kind == "number"], min_count)
         blocks: list[Block] = []
+        reference: list[float] = []
         for name in features:
             tally = known.columns[name]
             absent, notation = known.n - tally.present >= min_count, (notations or {}).get(name, PLAIN)
@@ -141,14 +145,18 @@ class TableEncoder(Record):
                 limit = max(min_count, rare * known.n)
                 kept = {level for level, count in tally.counts.items() if count >= limit} - {OTHER, NONE}
                 pooled = tally.present - sum(tally.counts[level] for level in kept)
-                blocks.append(CategoryBlock(name, tuple(sorted(kept)), pooled >= min_count, absent))
+                other = pooled >= min_count
+                blocks.append(CategoryBlock(name, tuple(sorted(kept)), other, absent))
+                reference += _shares([*(tally.counts[level] for level in sorted(kept)), *[pooled] * other], known.n)
             elif tally.present < min_count:  # statistics of so few people would be facts about them
                 blocks.append(NumberBlock(name, 0.0, 0.0, 0.0, absent, notation))
             else:
                 median, moments = numbers[name]
                 blocks.append(NumberBlock(name, median, moments.mean, moments.factor, absent, notation))
+            reference += [0.0] * (tally.kind == "number") + _shares([known.n - tally.present] * absent, known.n)
         width = sum(len(block.feature_names) for block in blocks)
-        return cls(tuple(blocks), is_thin(width, len(features)) if sparse is None else sparse, rows.missing)
+        thin = is_thin(width, len(features)) if sparse is None else sparse
+        return cls(tuple(blocks), thin, rows.missing, tuple(reference))
 
     def unscaled(self, name: str | None) -> TableEncoder:
         """Return the encoder that takes a column of numbers as they are, such as an offset."""
@@ -213,7 +221,8 @@ class TableEncoder(Record):
                 columns[-1]["notation"] = asdict(block.notation)
         content = {"schema": 1, "sparse": self.sparse, "missing": list(self.missing), "columns": columns}
         numbers = [block for block in self.blocks if isinstance(block, NumberBlock)]
-        return content, {key: np.array([getattr(block, key) for block in numbers]) for key in STATISTICS}
+        arrays = {key: np.array([getattr(block, key) for block in numbers]) for key in STATISTICS}
+        return content, arrays if self.reference is None else {**arrays, "reference": np.array(self.reference)}
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> TableEncoder:
@@ -225,12 +234,20 @@ class TableEncoder(Record):
             blocks = tuple(_read_block(each, statistics) for each in content["columns"])
             if next(statistics, None) is not None:
                 raise ValueError("more numbers than columns")
-            return cls(blocks, bool(content["sparse"]), tuple(str(text) for text in content["missing"]))
+            means = arrays["reference"].tolist() if "reference" in arrays else None
+            found = cls(blocks, bool(content["sparse"]), tuple(map(str, content["missing"])), means and tuple(means))
+            if means is not None and (len(means) != len(found.feature_names) or not np.isfinite(means).all()):
+                raise ValueError("a reference that is not one finite number per column")
+            return found
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(
                 f"the encoder cannot be read ({error!r}), expected what to_content wrote; write it again, or use the "
                 "version that wrote it."
             ) from error
+
+
+def _shares(counts: Sequence[int], n: int) -> list[float]:
+    return [float(multiple(each)) / max(float(multiple(n)), 1.0) for each in counts]
 
 
 def is_thin(width: int, filled: int) -> bool:
@@ -261,36 +278,3 @@ def _read_block(found: Mapping[str, Any], statistics: Iterator[tuple[Any, ...]])
         raise ValueError(f"unknown kind {found['kind']!r}")
     levels = tuple(str(level) for level in found["levels"])
     return CategoryBlock(str(found["name"]), levels, bool(found["other"]), bool(found["missing"]))
-
-
-def coerce(
-    chunk: Mapping[str, NDArray[Any]],
-    encoder: TableEncoder,
-    missing: tuple[str, ...] = (),
-    decimal: Decimal | None = None,
-) -> Table:
-    """Convert raw cells, a chunk of a source or arrays by name, to the columns that the encoder reads.
-
-    The texts in ``missing`` stand for a missing value besides those that the encoder knows, and ``decimal`` is the mark
-    of numbers where it is not that of training. Levels that the encoder does not know are one level, "(other)".
-    """
-    encoder.check(tuple(chunk))
-    if not isinstance(chunk, Chunk):
-        arrays = {name: np.asarray(cells) for name, cells in chunk.items()}
-        chunk = Chunk({name: a if a.dtype.kind in "iuf" else a.astype(object) for name, a in arrays.items()})
-    absent = frozenset((*encoder.missing, *missing))
-    columns: dict[str, Column] = {}
-    for block in encoder.blocks:
-        if isinstance(block, CategoryBlock):
-            codes = CodeBook(absent, block.levels, other=len(block.levels)).codes(chunk[block.name])
-            columns[block.name] = Column.of_codes(codes, (*block.levels, OTHER))
-        else:
-            notation = block.notation if decimal is None else Notation(decimal, block.notation.unit)
-            columns[block.name] = Column(chunk.numbers(block.name, absent, notation))
-    return Table(chunk.n, columns, encoder.missing)
-
-
-def count_others(table: Table, encoder: TableEncoder) -> dict[str, int]:
-    """Return the rows of a table from `coerce`, by column, whose value was rare or unknown in training."""
-    columns = {block.name: table.columns[block.name] for block in encoder.blocks if isinstance(block, CategoryBlock)}
-    return {name: int((column.values == column.n_levels - 1).sum()) for name, column in columns.items()}

@@ -1,0 +1,116 @@
+"""Predictions as a CSV file: labels, probabilities and reasons for every row of a table, in chunks."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..exceptions import InputError, progress_bar, spelled
+from ..objectives import Array
+from ..storage.documents import CsvWriter
+from ..storage.folders import writing
+from ..storage.places import check_new_file
+from ..tables import coerce, open_source
+from ..tables.coercion import count_others
+from ..tables.notation import Decimal, check_decimal, number_of
+from ..validation import check_count
+from .manifest import opening_of
+from .model import TableModel
+
+
+def predict_file(
+    model: TableModel,
+    data: Any,
+    output: Path,
+    *,
+    keep: Sequence[str] = (),
+    reasons: int = 0,
+    exposure: str | None = None,
+    overwrite: bool = False,
+    rows: int = 50_000,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    missing: Sequence[str] = (),
+    decimal: Decimal | None = None,
+    progress: Any = False,
+    on_unknown: Callable[[Mapping[str, int]], None] | None = None,
+) -> int:
+    """Write labels and probabilities for every row of a file, in its order; return the number of rows.
+
+    ``keep`` copies columns of the input, ``reasons`` names so many that speak against the person; values are predicted
+    for an ``exposure``, a column, or per unit. ``missing`` are texts for a missing value besides those of training,
+    whose delimiter, encoding and decimal mark hold unless others are given. Text that a spreadsheet would execute gets
+    a quote in front. No file but earlier predictions is overwritten. ``on_unknown`` is told the rows by column whose
+    value was rare or unknown in training.
+    """
+    read = Path(data) if isinstance(data, (str, os.PathLike)) else None
+    if read is not None and read.exists() and output.exists() and output.samefile(read):
+        raise InputError(f"{output} is the file that is read, expected another for the predictions; choose a new name.")
+    check_new_file(output, overwrite, _is_predictions)
+    if check_count(reasons, "reasons", least=0):
+        model.check_reasons()
+    source = open_source(data, **opening_of(model.manifest, delimiter=delimiter, encoding=encoding))
+    model.encoder.check(source.names)
+    for name in keep:
+        source.check_column(name, "keep")
+    if exposure is not None:
+        source.check_column(exposure, "exposure")
+    if exposure is not None and model.task.kind != "regression":
+        raise InputError(f"{spelled('exposure')} is for predicted values, found labels; leave it out.")
+    more = keep if exposure is None else (*keep, exposure)
+    done, strange = 0, Counter[str]()
+    with (
+        writing(output, text=True, overwrite=overwrite, own=_is_predictions) as stream,
+        progress_bar(progress, "predicting", source.size) as bar,
+    ):
+        writer = CsvWriter(stream)
+        for chunk in source.chunks(tuple(dict.fromkeys((*model.columns, *more))), rows=rows):
+            table = coerce(chunk, model.encoder, tuple(missing), check_decimal(decimal))
+            found, strange = model.outputs(table, reasons), strange + Counter(count_others(table, model.encoder))
+            kept = {name: chunk[name] for name in keep}
+            if exposure is not None:
+                found["prediction"] = found["prediction"] * _exposures(chunk[exposure], exposure)
+            if done == 0:
+                for name in sorted(set(kept) & set(found)):
+                    raise InputError(
+                        f"{spelled('keep')} names {name!r}, which is the name of a column of predictions, expected "
+                        "others; rename it."
+                    )
+                writer.write_rows([[*kept, *found]])
+            writer.write_rows(zip(*(_texts(values) for values in (*kept.values(), *found.values())), strict=True))
+            done += len(found["prediction"])
+            bar.update(chunk.done, f"{done} rows")
+    if on_unknown is not None and strange:
+        on_unknown(strange)
+    return done
+
+
+def _exposures(texts: Any, name: str) -> Array:
+    values = np.array([each if isinstance(each, (int, float)) else number_of(str(each)) for each in texts], dtype=float)
+    if not (np.isfinite(values) & (values >= 0.0)).all():
+        raise InputError(f"the exposure {name!r} has words, missing or negative values, expected numbers >= 0.")
+    return values
+
+
+def _is_predictions(head: bytes) -> bool:
+    """Tell whether a file begins as predictions do: with names of which ``prediction`` and scores are the last."""
+    first = head.decode("utf-8", errors="replace").partition("\n")[0]
+    try:
+        names = next(csv.reader([first]), [])
+    except csv.Error:
+        return False
+    last = names[names.index("prediction") + 1 :] if "prediction" in names else [""]
+    return all(name.startswith(("probability_", "score_", "reason_")) for name in last)
+
+
+def _texts(values: Any) -> list[Any]:
+    array = np.asarray(values)
+    if array.dtype.kind == "f":
+        return ["" if v != v else repr(v) for v in array.tolist()]
+    return ["" if v is None else v for v in array.tolist()]
