@@ -219,6 +219,11 @@ def test_spelling_reads_prose_alone() -> None:
     assert words == sorted(set(words))
 
 
+def test_pages_have_no_unknown_word(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("spellchecker", reason="the spelling of pages needs pyspellchecker")
+    assert own("spelling").main() == 0, capsys.readouterr().out
+
+
 def test_the_gallery_is_large_enough_and_its_examples_are_short() -> None:
     assert len(GALLERY) >= 12
     for path in GALLERY:
