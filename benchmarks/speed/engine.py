@@ -13,7 +13,7 @@ from fairfront.solvers import PBPDO, Target, run
 
 from ..cases import Rows, adult, synthetic
 from ..optimum import Logistic
-from ..paper.extraction import SETTINGS, random_starts
+from ..paper.extraction import random_starts
 from ..paper.ladder import climb, smoothness
 from ..report import Section, Table, thousands
 from .process import medians
@@ -22,7 +22,9 @@ BATCH = 32
 GENDER = np.column_stack([np.ones(10), np.geomspace(5.0, 20_000.0, 10)])
 """Preferences pi of loss and gap on Adult by gender; not all of them can be reached."""
 T = 5000
-"""Number of steps of the printed algorithms, with the step sizes of the paper's Figure 6."""
+"""Number of steps of the printed algorithms."""
+STEPS = {"raw": (0.01, 0.05, 0.25, 1.0, 2.0), "normalised": (0.005, 0.025, 0.1, 0.5, 2.0)}
+"""Their step sizes in units of 1 / L."""
 
 
 def one_step(problem: Any, runs: int) -> Any:
@@ -139,7 +141,7 @@ def readings(problem: Any, X: np.ndarray, pi: np.ndarray, steps: int) -> dict[st
     """
     default = ff.solve(problem, "pb_pdo", preferences=pi)
     found = {"PB-PDO (default)": Ends(default.objectives, default.status, default.passes)}
-    for gradients, shares in SETTINGS.items():
+    for gradients, shares in STEPS.items():
         solver = ff.PaperPBPDO(gradients=gradients, T=steps)  # type: ignore[arg-type]
         etas = np.array(shares) / smoothness(X, "logistic")
         ended = climb(problem, solver, etas, random_starts(problem.d, len(pi)), pi)
@@ -175,7 +177,8 @@ def gender(steps: int) -> Section:
         f"opportunity, logistic. Ten preferences pi_2 / pi_1 from 5 to 20 000, {int(reachable.sum())} reachable. "
         "Imbalance is the difference between pi_1 h_1 and pi_2 h_2; loss excess is (loss - SLSQP's optimum at the "
         f"point's own gap) / (loss range of the front). The printed algorithm had {thousands(steps)} steps and the best of "
-        "three step sizes by where its runs end, with both epsilons at 1e-2; L is the largest curvature of the mean loss. "
+        "five step sizes from 0.005 / L to 2 / L by where its runs end, with both epsilons at 1e-2; L is the largest curvature "
+        "of the mean loss. "
         "What runs pass on their way is in [the paper's Figure 6](../paper/extraction.md)."
     )
     head = [
