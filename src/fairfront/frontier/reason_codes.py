@@ -76,7 +76,7 @@ def reasons(
         return own(X, k=k, side=side)  # type: ignore[no-any-return]
     good = getattr(model, "pos_label", None) if favourable is None else favourable
     bare = getattr(model, "estimator_", model)
-    coef, intercept = _linear(bare, good)
+    coef, intercept = linear_score(bare, good)
     matrix, names = check_matrix(X), _names(bare, X, len(coef))
     if matrix.shape[1] != len(coef):
         raise InputError(f"X has {matrix.shape[1]} columns, expected {len(coef)}, those of the model.")
@@ -91,7 +91,7 @@ def reasons(
     return reasons_of(matrix, coef, intercept, found, names, k=k, side=side)
 
 
-def _linear(model: Any, favourable: Any) -> tuple[Array, float]:
+def linear_score(model: Any, favourable: Any) -> tuple[Array, float]:
     """Return coefficients (d,) and intercept of the score for the favourable label, or of the value."""
     if not hasattr(model, "coef_") or not hasattr(model, "intercept_"):
         raise not_linear(type(model).__name__)

@@ -31,6 +31,7 @@ from .inputs import (
     read_families,
     read_flags,
     read_labels,
+    read_names,
     refuse_no_gap,
     texts_of,
 )
@@ -57,6 +58,7 @@ def alternatives(
     families: str | Sequence[str] | None = None,
     candidates: Mapping[str, Any] | None = None,
     groups: Groups | None = None,
+    columns: Sequence[str] | None = None,
     sample_weight: Any = None,
     n_splits: int = 20,
     max_fits: int | None = None,
@@ -107,6 +109,8 @@ def alternatives(
     candidates : mapping of names to fitted models or scores, optional
         Further alternatives, judged with the others; they should not have been trained on these rows.
     groups : Groups, optional
+    columns : list of str, optional
+        Of every column of X the column of your table that it codes, where indicators of levels are several.
     sample_weight : array of shape (n,) of weights, optional
     n_splits : int, how often rows are halved
     max_fits, max_seconds : optional
@@ -144,9 +148,10 @@ def alternatives(
     names = read_families(families, bool(given))
     if here.answers is None or any(FAMILIES[name].numeric for name in names):
         check_matrix(X)
-    columns = {each.name: texts_of(each) for each in attributes}
+    texts = {each.name: texts_of(each) for each in attributes}
     reference = {each.name: each.reference for each in attributes}
-    data = Data(X, labels, columns, task, sample, wanted.notions, reference, here.answers, given)
+    own = read_names(columns, X)
+    data = Data(X, labels, texts, task, sample, wanted.notions, reference, here.answers, given, own)
 
     def owner() -> Fingerprint:
         asked = {"keep": wanted, "families": names, "random_state": seed, "approval_rate": approval_rate}
@@ -155,7 +160,7 @@ def alternatives(
             data.X,
             codes,
             sample.weight,
-            columns,
+            texts,
             labelled,
             prices,
             here.answers,

@@ -40,7 +40,8 @@ SEEDS = 6
 class Data:
     """All rows, as families need them: features, labels, groups as columns, and what was given besides.
 
-    ``incumbent`` are its answers on all rows, ``given`` those of a person's own candidates, by name.
+    ``incumbent`` are its answers on all rows, ``given`` those of a person's own candidates, by name. ``names`` say of
+    every column of X to which column of a person's table it belongs; none where X is not a matrix.
     """
 
     X: Any
@@ -52,6 +53,7 @@ class Data:
     reference: Mapping[str, str]
     incumbent: Answers | None = None
     given: Mapping[str, tuple[Any, Answers]] | None = None
+    names: tuple[str, ...] = ()
 
     def rows(self, places: Ints) -> dict[str, Any]:
         """Return what `fairfront.trace` takes of some rows, those with a label."""

@@ -13,6 +13,7 @@ from ..exceptions import FairfrontWarning, InputError, spelled
 from ..measures.cutoffs import Operating
 from ..objectives import Array, Attribute, GroupProbabilities, Groups, Task, check_groups
 from ..objectives.question import read_classes
+from ..problems.pieces import feature_names
 from ..validation import check_count, check_names, check_number, check_positive, refuse
 from ..validation.inputs import as_numbers, check_labels
 from .estimates import OUTCOMES, Answers, Sample
@@ -43,6 +44,19 @@ def read_labels(y: Any, n: int, favourable: Any, labelled: Flags | None) -> tupl
     if task.kind != "binary":
         raise InputError(f"y has {len(task.classes)} classes, expected two: approved or not.")
     return task, labels, codes
+
+
+def read_names(columns: Any, X: Any) -> tuple[str, ...]:
+    """Return the column of a person's table that each column of X codes; none where X has no number of columns."""
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    if len(shape) != 2:
+        return ()
+    if columns is None:
+        return tuple(map(str, feature_names(X) or range(shape[1])))
+    found = check_names(columns, "columns", "the name of a column per column of X")
+    if len(found) != shape[1]:
+        raise InputError(f"{spelled('columns')} has {len(found)} names, expected {shape[1]}, one per column of X.")
+    return found
 
 
 def read_flags(given: Any, n: int) -> Flags:
