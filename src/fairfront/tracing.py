@@ -18,6 +18,7 @@ from .objectives.exposures import per_exposure
 from .problems import LinearProblem, blas_threads, linear_problem
 from .problems.offsets import with_offset
 from .problems.point import decomposable
+from .problems.signs import as_signs
 from .solvers import Solver, Weighting, as_solver
 from .solvers.base import Request
 from .solvers.fingerprints import problem_fingerprint
@@ -46,6 +47,7 @@ def trace(
     sample_weight: Any = None,
     exposure: Any = None,
     offset: Any = None,
+    signs: Mapping[str | int, str] | None = None,
     groups: Groups | None = None,
     estimator: Any = None,
     units: Literal["losses", "rates"] | Rates = "losses",
@@ -90,6 +92,10 @@ def trace(
     offset : str, int or array of shape (n,), optional
         Of values: what is added to every score as it is, such as the logarithm of an earlier prediction. It is a column
         of X, by name or place, whose coefficient is 1; an array becomes the last column. Models predict from it too.
+    signs : mapping of columns of X, by name or place, to "+" or "-", optional
+        Features of which more never makes the favourable label less likely, or a value smaller ("+"), or never more
+        likely, or larger ("-"), all others being equal: bounds on coefficients, or the constraint of an estimator that
+        has one.
     groups : Groups, which says reference groups, crossed columns and the smallest size of a group, optional
     estimator : estimator, optional
         Any classifier or regressor whose fit takes sample_weight, instead of a linear model: points are then weighted
@@ -130,6 +136,8 @@ def trace(
     y, sample_weight = per_exposure(y, sample_weight, exposure, regression=is_regression(loss))
     rows: dict[str, Any] = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "groups": groups}
     question: dict[str, Any] = {"favourable": favourable, "notion": notion, "loss": loss, "gap": gap}
+    if signs is not None and units != "losses":
+        raise InputError("signs is for units of losses, found rates, whose rules guess the group; leave it out.")
     if offset is not None and (estimator is not None or units != "losses"):
         raise InputError("offset is for linear models, found an estimator or units of rates; leave it out.")
     X, added = with_offset(X, offset)
@@ -155,20 +163,21 @@ def trace(
         refuse_linear(trace, {**linear, **asked})
         search = as_search(solver, Weighting())
         learner: dict[str, Any] = {"estimator": estimator, "random_state": random_state, "person": person}
-        fits = search.problem(X, y, **learner, **rows, **question)
+        fits = search.problem(X, y, **learner, **rows, **question, signs=as_signs(signs, X))
         fits = replace(fits, keeps_scores=True) if held_out else fits
         refuse_operating(held_out, fits.objectives.task)
         kept |= {"judge": readings_judge(fits.folds, labelled, fits.read, person, held_out)} if held_out else {}
         return trace_estimator(fits, search, **kept)
     chosen = as_solver(solver)
     if (several := as_ridges(ridge)) is None:
-        problem = linear_problem(X, y, **rows, **question, **linear, offset=added)
+        problem = linear_problem(X, y, **rows, **question, **linear, offset=added, signs=signs)
         held = HeldOut.of(problem, chosen, labelled, person, held_out)
         return trace_problem(problem, chosen, **asked, random_state=random_state, held_out=held, **kept)
     if preferences is not None or checkpoint is not None:
         what = "preferences" if checkpoint is None else "checkpoint"
         raise InputError(f"{what} is for one ridge, found {len(several)}; leave one of the two out.")
-    problem = linear_problem(X, y, **rows, **question, **{**linear, "ridge": several[0]}, offset=added)
+    linear |= {"ridge": several[0], "offset": added, "signs": signs}
+    problem = linear_problem(X, y, **rows, **question, **linear)
     held = HeldOut.of(problem, chosen, labelled, person, True if held_out is None else held_out)
     known: dict[str, Any] = {"n_points": n_points, "random_state": random_state, "progress": progress}
     return trace_ridges(problem, several, held, lambda one, judge: trace_problem(one, chosen, held_out=judge, **known))

@@ -32,7 +32,7 @@ def test_cells_and_hessians_are_those_in_memory(name: str) -> None:
     assert one.layout.cells.n == two.layout.cells.n
     np.testing.assert_allclose(one.algebra.B, two.algebra.B, atol=1e-15)
     W = np.random.default_rng(1).normal(size=(3, one.K, one.d))
-    omega = np.random.default_rng(2).normal(size=one.layout.k)
+    omega = np.random.default_rng(2).normal(size=len(one.algebra.p))
     for some in (W, W[:1]):
         for field in ("L", "Q", "D"):
             found, expected = getattr(two.cells(some), field), getattr(one.cells(some), field)
@@ -48,7 +48,7 @@ def test_cells_and_hessians_are_those_in_memory(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["equal opportunity", "classes", "regression", "weights", "missing groups, reference", "curves"]
+    "name", ["equal opportunity", "classes", "regression", "weights", "missing groups, reference", "curves", "signs"]
 )
 def test_newton_traces_the_same_frontier(name: str) -> None:
     near, away = both(name, n=400)

@@ -14,7 +14,8 @@ from fairfront.objectives import Algebra, take_groups
 from fairfront.problems import LinearProblem
 from fairfront.problems.point import Bordered
 from fairfront.solvers import Knot
-from fairfront.solvers.knots import knot_solver, with_guards
+from fairfront.solvers.constraints import with_guards
+from fairfront.solvers.knots import knot_solver
 from fairfront.solvers.leave_one_out import LeaveOneOut, stations
 from fairfront.solvers.newton import newton_path
 from tests.support.places import DATA

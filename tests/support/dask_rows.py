@@ -34,6 +34,7 @@ CASES: dict[str, dict[str, Any]] = {
     "mean predictions": {"kind": "regression", "notion": "demographic_parity", "loss": "squared", "weight": "some"},
     "covariance": {"notion": "score_covariance"},
     "hinge": {"loss": "hinge"},
+    "signs": {"signs": {0: "-", 1: "+"}},
     "curves": {"notion": "predictive_parity", "columns": ("race",)},
 }
 

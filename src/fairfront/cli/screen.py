@@ -40,6 +40,7 @@ OPTIONS = {name: f"--{name.replace('_', '-')}" for name in NAMES.split()} | {
     "most": "--most",
     "n_points": "--points",
     "reference": "--ref",
+    "signs": "--monotone",
     "dates": "--date",
     "numbers": "--number",
     "trusted": "--trust",

@@ -94,6 +94,14 @@ def trace(
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Compare groups within the levels of this column; may be repeated."),
     ] = None,
+    signs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--monotone",
+            metavar="COLUMN=+",
+            help="More of this number is never worse (+), or never better (-), for a person; may be repeated.",
+        ),
+    ] = None,
     strata: Annotated[
         Literal["pooled", "each"], typer.Option(help="With --control: gaps pooled over levels, or of each level.")
     ] = "pooled",

@@ -19,6 +19,7 @@ from ..objectives.exposures import per_exposure
 from ..problems import blas_threads, linear_problem
 from ..problems.dask.problem import refuse_collections
 from ..problems.learners import scores_of_learner
+from ..problems.signs import as_signs
 from ..solvers import Weighting, as_solver
 from ..solvers.search import refuse_linear
 from ..validation import (
@@ -54,6 +55,7 @@ class FairModel(BaseEstimator):  # type: ignore[misc]
     random_state: Any = None
     estimator: Any = None
     units: Any = "losses"
+    signs: Any = None
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"sensitive_features": True}
 
@@ -143,9 +145,15 @@ class FairModel(BaseEstimator):  # type: ignore[misc]
             )
         warn_of_proxies(sensitive_features, stacklevel=5)
         given = self.get_params(deep=False)
+        if self.signs is not None and isinstance(search, Rates):
+            raise InputError("signs is for units of losses, found rates, whose rules guess the group; leave it out.")
+        names = getattr(self, "feature_names_in_", None)
         known = {name: given.get(name) for name in ("favourable", "notion", "loss", "gap", "groups")}
         known |= {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
+        if not isinstance(search, Rates):
+            known["signs"] = as_signs(self.signs, X, None if names is None else tuple(names))
         if search is None:
+            known["signs"] = dict(known["signs"]) or None
             own = {name: given[name] for name in ("surrogate", "ridge", "fit_intercept")}
             return linear_problem(X, y, task="classification" if self._classifies else "regression", **own, **known)
         if isinstance(search, Rates):

@@ -117,6 +117,7 @@ class ParetoFairClassifier(ClassifierMixin, _PointFit, FairClassifier):  # type:
         default of 6 fits). In rates, any with probabilities, or a list of them to be stacked.
     units : {"losses", "rates"} or Rates
         As in `trace`: in rates, ``model_`` is the rule of least error whose gaps are at most ``max_rate_gap``.
+    signs : mapping of columns, by name or place, to "+" or "-", as in `trace`, optional
     max_rate_gap : float, optional
         In rates, or with an estimator: a cap on gaps between rates on held-out rows, instead of ``max_loss_gap``.
 
@@ -146,7 +147,7 @@ class ParetoFairRegressor(RegressorMixin, _PointFit, FairRegressor):  # type: ig
         "link_scale_parity", "actual_over_expected" or "standardised_mean_difference".
     loss : str or Loss
         "squared", or "poisson", "gamma", "tweedie" and "binomial", whose predictions are means behind a link.
-    solver, preference, max_loss_gap, surrogate, gap, ridge, fit_intercept, groups, random_state, max_rate_gap
+    solver, preference, max_loss_gap, surrogate, gap, ridge, fit_intercept, groups, random_state, max_rate_gap, signs
         As in `ParetoFairClassifier`, which has the same attributes.
     estimator : any regressor whose fit takes sample_weight, optional
     units : "losses"; rates are of decisions, which a regression has none of
@@ -254,7 +255,7 @@ class FrontierClassifier(ClassifierMixin, FairClassifier, _FrontierFit):  # type
     validation_fraction : float
         Share of the rows, stratified by label and group, that is kept from tracing and used for choosing; rules
         on rates need it.
-    notion, loss, solver, n_points, favourable, surrogate, gap, ridge, fit_intercept, groups, random_state
+    notion, loss, solver, n_points, favourable, surrogate, gap, ridge, fit_intercept, groups, random_state, signs
         As in `trace` and `ParetoFairClassifier`.
     estimator : estimator, optional
         Any whose fit takes sample_weight; ``solver`` is then a `Weighting`, as in `trace`, and the point in use is
@@ -290,7 +291,7 @@ class FrontierRegressor(RegressorMixin, FairRegressor, _FrontierFit):  # type: i
 
     Parameters
     ----------
-    notion, loss, solver, surrogate, gap, ridge, fit_intercept, groups, random_state, units
+    notion, loss, solver, surrogate, gap, ridge, fit_intercept, groups, random_state, units, signs
         As in `ParetoFairRegressor`.
     estimator, preferences, choose, validation_fraction, n_points : as in `FrontierClassifier`
     """

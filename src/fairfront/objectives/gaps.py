@@ -210,6 +210,31 @@ class Algebra:
         means, signs = self._curved()
         return np.asarray(means.T @ self.psi.bends(means @ L, signs @ multipliers) @ means)
 
+    def widened(self, count: int) -> Algebra:
+        """Return the algebra of cells with ``count`` more before the last, which no gap is of."""
+        if not count:
+            return self
+        at = [len(self.p) - 1] * count
+        means = None if self.means is None else np.insert(self.means, at, 0.0, axis=1)
+        return replace(self, p=np.insert(self.p, at, 0.0), B=np.insert(self.B, at, 0.0, axis=1), means=means)
+
+    def bounded(self, count: int) -> Algebra:
+        """Return the algebra with rows that keep the ``count`` cells before the last at most at 0."""
+        if not count:
+            return self
+        means, signs = self._curved()
+        cells = np.eye(len(self.p))[-1 - count : -1]
+        parts = tuple((None, np.array([len(means) + i])) for i in range(count))
+        return replace(
+            self,
+            B=np.vstack([self.B, cells]),
+            b=np.append(self.b, np.zeros(count)),
+            two_sided=np.append(self.two_sided, np.zeros(count, dtype=bool)),
+            means=np.vstack([means, cells]),
+            signs=np.block([[signs, np.zeros((len(signs), count))], [np.zeros((count, len(self.b))), np.eye(count)]]),
+            psi=None if self.psi is None else Figures((*self.psi.parts, *parts)),
+        )
+
     @property
     def bent(self) -> NDArray[np.bool_]:
         """Tell which gaps are not linear in the cells, (q,)."""

@@ -36,6 +36,8 @@ from .surrogates import (
 
 Notions = str | Notion | tuple[str | Notion, ...] | list[str | Notion]
 TaskName = Literal["classification", "regression"]
+Signs = tuple[tuple[int, str], ...]
+"""Places of columns, and "+" or "-" for each."""
 USUAL_WEIGHTS = (0.1, 10.0)
 """Mean weights at which the default ridge needs no word."""
 TARGET_SPREAD = 1e-8
@@ -54,6 +56,7 @@ class Question(Record):
     favourable      the label that is good for the person; None: the second of the classes
     groups          how sensitive columns become groups
     offset          the column of X whose coefficient is 1, by its place; None: there is none
+    signs           columns of X, by their places, whose coefficients may have one sign only
     """
 
     notions: tuple[Notion, ...]
@@ -66,6 +69,7 @@ class Question(Record):
     groups: Groups = field(default_factory=Groups)
     task: TaskName = "classification"
     offset: int | None = None
+    signs: Signs = ()
 
     @classmethod
     def of(

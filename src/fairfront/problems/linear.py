@@ -19,6 +19,7 @@ from ..objectives.surrogates import around
 from .design import Frame
 from .pieces import Bound, Names, Piece, unfolded
 from .point import DENSE_LIMIT, TINY, Conjugate, Point, fit_cells, gram
+from .weight_terms import WeightTerms
 
 if TYPE_CHECKING:
     from .dask.partition import DaskRows
@@ -37,7 +38,9 @@ class LinearProblem:
         self, rows: Piece | DaskRows, objectives: Objectives, frame: Frame | None = None, feature_names: Names = None
     ) -> None:
         intercept = objectives.question.fit_intercept
-        self.rows, self.objectives, self.feature_names = rows, objectives, feature_names
+        self.terms = WeightTerms.of(objectives)
+        widened = replace(objectives, algebra=objectives.algebra.widened(len(self.terms)))
+        self.rows, self.objectives, self.feature_names = rows, widened, feature_names
         self.K, self.d = objectives.n_scores, rows.d
         self.penalised = np.ones(self.d)
         self.penalised[-1] = not intercept
@@ -156,7 +159,7 @@ class LinearProblem:
         weight, G = self.objectives.weights, self.outer(G)
         G[:-1] /= weight[:-1, None, None]
         G[-1] = (W * self.penalised).reshape(R * self.K, self.d)
-        G = G.reshape(k, R, self.K * self.d).transpose(1, 0, 2)
+        G = self.terms.gradients(G.reshape(k, R, self.K * self.d).transpose(1, 0, 2))
         inverse = self.inverse_metric
         D = G if inverse is None else G * inverse if inverse.ndim == 1 else G @ inverse
         return Point(W, self._means(W, L), gram(G, D), D)
@@ -169,7 +172,7 @@ class LinearProblem:
     def _means(self, W: Array, L: Array) -> Array:
         L[:, :-1] /= self.objectives.weights[:-1]
         L[:, -1] = self.penalty(W)
-        return L
+        return self.terms.beside(W, L)
 
     def penalty(self, W: Array) -> Array:
         return np.asarray(0.5 * (W * W * self.penalised).sum(axis=(1, 2)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from scipy import sparse
@@ -17,6 +18,7 @@ from .linear import LinearProblem
 from .offsets import without_offset
 from .pieces import Piece, feature_names, moments
 from .resources import check_memory
+from .signs import as_signs
 
 
 def linear_problem(
@@ -35,6 +37,7 @@ def linear_problem(
     groups: Groups | None = None,
     task: TaskName | None = None,
     offset: int | None = None,
+    signs: Mapping[str | int, str] | None = None,
 ) -> LinearProblem:
     """Return the problem of a linear model on checked data.
 
@@ -48,6 +51,8 @@ def linear_problem(
         By default what the loss is for first.
     offset : int, optional
         The column of X whose coefficient is 1.
+    signs : mapping of columns of X, by name or place, to "+" or "-", optional
+        Columns whose coefficients may have one sign only, as in `fairfront.trace`.
 
     Returns
     -------
@@ -64,6 +69,7 @@ def linear_problem(
         groups=groups,
         task=task,
         offset=offset,
+        signs=as_signs(signs, X),
     )
     return problem_of(question, X, y, sensitive_features, sample_weight)
 
@@ -90,6 +96,6 @@ def problem_of(question: Question, X: Any, y: Any, sensitive_features: Any, samp
     if not sparse.issparse(matrix):
         check_memory(8.0 * n * (columns + 1), f"a sorted copy of {n} rows and {columns} columns")
     frame = Frame.of(moments(matrix), question.fit_intercept)
-    if objectives.question.ridge == 0.0 and not sparse.issparse(matrix):
+    if objectives.question.ridge == 0.0 and not sparse.issparse(matrix) and not question.signs:
         frame = frame.orthogonal(matrix)
     return LinearProblem(Piece.of(matrix, objectives, frame, offset), objectives, frame, feature_names(named))

@@ -119,10 +119,11 @@ class Samples:
         L[:, :-1] *= scale
         everyone[:, :-1] /= cells.weight[used]
         L[:, -1] = everyone[:, -1] = problem.penalty(W)
+        L, everyone = problem.terms.beside(W, L), problem.terms.beside(W, everyone)
         gradients = problem.outer(G).reshape(k, R, K * d).transpose(1, 0, 2).copy()
         gradients[:, :-1] *= scale[:, :, None]
         gradients[:, -1] = (W * problem.penalised).reshape(R, K * d)
-        return L, gradients, everyone
+        return L, problem.terms.gradients(gradients), everyone
 
     def hessians(self, W: Array, sample: int) -> Array:
         """Of all cells at weights (K, d) on one sample, (k, K d, K d)."""
@@ -140,4 +141,4 @@ class Samples:
                         self.piece.multiply(start, stop, bend * base * self.scale[sample, j], False, H[where[j]])
         found = problem.unfolded(H / problem.objectives.weights[:, None, None, None, None])
         found[-1] = np.diag(np.tile(problem.penalised, K))
-        return found
+        return problem.terms.hessians(found)

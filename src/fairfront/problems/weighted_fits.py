@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, setting, spelled
 from ..objectives import Algebra, Array, Layout, Objectives, Quantity, Question
+from ..objectives.question import Signs
 from ..validation import check_seed, is_dask, is_whole, refuse
 from ..validation.inputs import take_rows
 from . import fit_rows, learners
 from .fit_rows import Folds, Ints, Reading, WeightedRows
+from .signs import handed_on
 
 Criterion = Literal["loss_gap", "rate_gap"]
 NOISE = 0.25
@@ -181,12 +183,13 @@ def estimator_problem(
     fit_params: Mapping[str, Any] | None = None,
     shared_trees: float = 0.0,
     person: Any = None,
+    signs: Signs = (),
     **known: Any,
 ) -> EstimatorProblem:
     """Check the data and lay out the cells that an estimator's predictions are measured on.
 
     X is passed to the estimator as it is. ``known``: favourable, notion, gap, groups, as in `linear_problem`. Rows of
-    one ``person`` (n,) are in one fold.
+    one ``person`` (n,) are in one fold. ``signs`` go to the estimator's own setting.
     """
     if any(is_dask(part) for part in (X, y, sensitive_features, sample_weight)):
         raise InputError(
@@ -214,6 +217,7 @@ def estimator_problem(
         )
     if criterion == "rate_gap":
         driven = Objectives.of(replace(question, surrogate="rate"), *asked_of)
+    estimator = handed_on(estimator, signs, objectives.task, X)
     learners.weight_keyword(estimator)
     learners.check_learner(estimator, objectives.task, objectives.loss.name, criterion)
     classes, seed = objectives.task.classes, check_seed(random_state) or 0

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .run import Run
 
 FORMAT, SCHEMA = "fairfront card", 2
+ADDED = ("exposure", "offset", "control", "signs")
 SHIFTS = ("group", "status", "rows", "prediction", "mse")
 LINE = ("group", "status", "rows", "labelled_favourable", "base_rate", *COUNTS, *RATES, *CALIBRATION)
 WORST = ("attribute", "figure", "of", *TOLD, "between", "sure", "people", "upper_between", "not_compared")
@@ -121,7 +122,7 @@ def _data(run: Run) -> dict[str, Any]:
         "split": manifest["split"]["rule"],
         "periods": [dict(each) for each in manifest["split"]["periods"]],
         "weight": manifest["settings"].get("weight"),
-        **{name: given for name in ("exposure", "offset", "control") if (given := manifest["settings"].get(name))},
+        **{name: value for name, value in manifest["settings"].items() if name in ADDED and value},
         "features": list(manifest["features"]),
         "treatments": treatments(run.encoder, manifest["columns"]),
         "missing_marks": list(run.encoder.missing),

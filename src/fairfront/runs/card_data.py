@@ -60,6 +60,8 @@ def _added(data: Mapping[str, Any]) -> list[tuple[str, str]]:
     found = found if exposure else []
     if control := data.get("control"):
         found.append(("Compared within", f"levels of {', '.join(control)}"))
+    for column, sign in data.get("signs", ()):
+        found.append(("Bound", f"{column}: more of it is never {'worse' if sign == '+' else 'better'}, others equal"))
     return found + ([("Offset", f"{offset}: added to every score as it is, with a coefficient of 1")] if offset else [])
 
 

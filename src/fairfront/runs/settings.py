@@ -18,6 +18,7 @@ from ..objectives.bands import check_bands
 from ..objectives.comparisons import Surrogate
 from ..objectives.groups import FEWEST
 from ..objectives.strata import Pooling
+from ..problems.signs import read_signs
 from ..records import Record
 from ..tables import MISSING, check_delimiter, check_encoding
 from ..tables.notation import Decimal, as_dates, check_decimal, check_form
@@ -80,6 +81,8 @@ class Settings(Record):
         per unit), and what is added to scores as it is: a feature whose coefficient is 1.
     control, strata : tuple of str, str
         Columns inside whose levels groups are compared, and whether gaps are "pooled" over levels or "each" counts.
+    signs : tuple of pairs
+        Columns of numbers with "+" or "-": more of them is never worse, or never better, for the person.
     stability : int or None
         Bootstrap refits for the card; None decides by the size of the data.
     """
@@ -122,6 +125,7 @@ class Settings(Record):
     offset: str | None = None
     control: tuple[str, ...] = ()
     strata: Pooling = "pooled"
+    signs: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         self._check_kinds()
@@ -150,7 +154,7 @@ class Settings(Record):
                 continue
             if not check_text(given, name, "the name of a column"):
                 raise refuse(name, given, "the name of a column")
-        if not (self.favourable is None or isinstance(self.favourable, (str, Real, np.generic))):
+        if self.favourable is not None and not isinstance(self.favourable, (str, Real, np.generic)):
             raise refuse("favourable", self.favourable, f"one value of {self.target!r}")
         if self.ridge is not None and as_ridges(self.ridge) is None:
             check_positive(self.ridge, "ridge", zero=True)
@@ -181,10 +185,9 @@ class Settings(Record):
         rates, linear = self.units == "rates", self.model == "linear"
         if rates and self.regression:
             raise InputError(f"{spelled('units')} rates are of decisions, found a regression; leave it out.")
-        if rates and self.surrogate != "loss":
-            raise InputError(
-                f"{spelled('surrogate')} is for units of losses, found {spelled('units')} rates; leave one of them out."
-            )
+        if rates and (name := "surrogate" if self.surrogate != "loss" else "signs" if self.signs else ""):
+            words = spelled(name), spelled("units")
+            raise InputError(f"{words[0]} is for units of losses, found {words[1]} rates; leave one of them out.")
         if self.model == "stacked" and not rates:
             raise InputError(
                 f"the model 'stacked' is for {spelled('units')} rates, found losses; choose another model."
@@ -242,7 +245,7 @@ class Settings(Record):
         for key in ("notion", "drop", "allow", "text", "numbers", "missing", "control"):
             if key in given:
                 given[key] = check_names(given[key], key)
-        for key, read in (("costs", as_costs), ("dates", as_dates), ("ridge", read_ridge)):
+        for key, read in (("costs", as_costs), ("dates", as_dates), ("ridge", read_ridge), ("signs", read_signs)):
             if key in given:
                 given[key] = read(given[key])
         return cls(**asdict(compared), **given)
@@ -289,9 +292,8 @@ class Settings(Record):
         try:
             return cls(**{name: _tuples(value) for name, value in found.items()})
         except TypeError as error:
-            raise InputError(
-                f"the manifest's settings cannot be used ({error}); they were edited: trace again."
-            ) from error
+            why = f"the manifest's settings cannot be used ({error}); they were edited: trace again."
+            raise InputError(why) from error
 
 
 def _tuples(value: Any) -> Any:

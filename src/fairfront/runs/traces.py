@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..exceptions import spelling
+from ..exceptions import InputError, spelled, spelling
 from ..frontier import Frontier
 from ..frontier.linear_models import LinearModels
 from ..frontier.rate_frontier import Rates
@@ -39,6 +39,8 @@ def traced(ready: Prepared, **kept: Any) -> Frontier:
         "person": train.person,
         **kept,
     }
+    if settings.signs:
+        known["signs"] = _signed(settings.signs, ready.encoder.feature_names)
     asked = {} if rule.asked is None else {rule.asked: getattr(rule, rule.asked)}
     with spelling(WORDS):
         if settings.units == "rates":
@@ -54,6 +56,17 @@ def traced(ready: Prepared, **kept: Any) -> Frontier:
         front = trace(train.X, train.y, ridge=settings.ridge, n_points=settings.n_points, **known)
     assert isinstance(front.models, LinearModels)
     return replace(front, models=replace(front.models, feature_names=ready.encoder.feature_names))
+
+
+def _signed(signs: tuple[tuple[str, str], ...], names: tuple[str, ...]) -> dict[str | int, str]:
+    """Return places of features with their signs."""
+    for column, _ in signs:
+        if column not in names:
+            raise InputError(
+                f"{spelled('signs')} names {column!r}, expected a column of numbers that models read; leave it out, or "
+                "read it as numbers."
+            )
+    return {names.index(column): sign for column, sign in signs}
 
 
 def _ruled(ready: Prepared, known: dict[str, Any]) -> Frontier:

@@ -72,6 +72,7 @@ def _question_of(objectives: Objectives) -> dict[str, Any]:
         "loss": question.loss,
         "gap": objectives.algebra.gap,
         "groups": (question.groups.cross, question.groups.min_size),
+        **({"signs": question.signs} if question.signs else {}),
     }
 
 

@@ -229,7 +229,7 @@ def _again(solver: KnotSolver, knot: Knot, last: Knot) -> Knot:
             return replace(found, status=Status.FLOOR)  # less rounding raises losses and floors
         sizes = tops(solver.algebra, np.maximum(solver.sizes(at.L)[:q], 0.0), "worst_gap")
         return approach(solver, replace(at, caps=np.max([knot.caps, last.caps, sizes], axis=0)), np.zeros(q))
-    found = solve_caps(solver, at, knot.caps) if np.any(knot.multipliers) else first_knot(solver, last.W)
+    found = solve_caps(solver, at, knot.caps) if np.any(knot.multipliers[:q]) else first_knot(solver, last.W)
     return replace(found, status=knot.status, caps=knot.caps) if found.status.solved else found
 
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..exceptions import InputError
-from ..objectives import Algebra, Array
+from ..objectives import Array
 from ..objectives.losses import Squared
 from ..problems import LinearProblem
 from ..problems.point import DENSE_LIMIT
 from .base import TINY, Journal, Mask, Status, Target
+from .constraints import constraints
 from .sqp import PRECISE, Knot, KnotSolver
 
 if TYPE_CHECKING:
@@ -51,44 +51,32 @@ def unheard(knot: Knot) -> None:
     """Stand for a listener where there is none."""
 
 
+def plain_training(newton: Newton, problem: LinearProblem, start: Array | None = None) -> tuple[Array, Array]:
+    """Return weights (K, d) of training without caps, and the multipliers of all rows.
+
+    Where signs are bound, a path without gaps leads from training without them to the optimum inside the bounds.
+    """
+    W, gaps = problem.fit(problem.algebra.p, start), problem.algebra
+    if not len(problem.terms):
+        return W, np.zeros(len(constraints(newton, problem, W).b))
+    assert gaps.signs is not None
+    none = replace(gaps, B=gaps.B[:0], b=gaps.b[:0], two_sided=gaps.two_sided[:0], signs=gaps.signs[:, :0])
+    free = problem.with_algebra(replace(none, names=gaps.names[:1], psi=None))
+    solver = knot_solver(replace(newton, no_group_worse=None), free, W)
+    begin = solver.evaluate(problem.terms.kept(W), np.zeros(len(problem.terms)))
+    found = solver.solve(begin, Target.from_caps(np.zeros((1, 0))))
+    x = np.zeros(len(constraints(newton, problem, found.W).b))
+    x[len(x) - len(problem.terms) :] = found.multipliers
+    return found.W, x
+
+
 def knot_solver(newton: Newton, problem: LinearProblem, plain: Array, journal: Journal | None = None) -> KnotSolver:
     """Return the solver of points after plain training (K, d), with the constraints that the options ask for."""
-    rows = problem.algebra
-    if newton.no_group_worse is not None:
-        rows = with_guards(problem, rows, plain, newton.no_group_worse)
+    rows = constraints(newton, problem, plain)
     loss = float(rows.p @ problem.values(plain[None])[0])
     rough = 0.5 * problem.rows.target_variance if problem.task.kind == "regression" else 1.0
     size = max(loss, SMALLEST * rough, TINY)
     return KnotSolver(problem.without_metric(), rows, newton.tol, newton.max_iter, size, journal or Journal())
-
-
-def with_guards(problem: LinearProblem, rows: Algebra, plain: Array, allowed: float) -> Algebra:
-    """Add one row per compared average: it may not get worse than under plain training by more than ``allowed``.
-
-    Better is a smaller loss, a smaller smooth error, or a larger share decided as the label in question; where all rows
-    are compared on every class, only the favourable class has a better side.
-    """
-    averages = problem.layout.averages
-    if any(average.quantity.kind in ("score", "prediction") for average in averages):
-        raise InputError(
-            "no_group_worse has no meaning for mean predictions, which have no better side; "
-            "use notion='disparate_mistreatment'."
-        )
-    if rows.psi is not None:
-        raise InputError(
-            f"no_group_worse needs averages of groups, found {', '.join(rows.notions)}, which compares functions of "
-            "them; use notion='equalized_odds'."
-        )
-    assert rows.means is not None
-    high = np.array([a.quantity.kind == "rate" and a.quantity.label is not None for a in averages])
-    stated = np.array([a.labels is not None or a.quantity.label in (None, problem.task.favourable) for a in averages])
-    assert rows.signs is not None
-    better = np.diag(np.where(high, -1.0, 1.0))[:, stated]
-    signed = better.T @ rows.means
-    b = np.concatenate([rows.b, signed @ problem.values(plain[None])[0] + allowed])
-    two_sided = np.concatenate([rows.two_sided, np.zeros(len(signed), dtype=bool)])
-    signs = np.hstack([rows.signs, better])
-    return replace(rows, B=np.vstack([rows.B, signed]), b=b, two_sided=two_sided, signs=signs)
 
 
 def first_knot(solver: KnotSolver, plain: Array) -> Knot:
@@ -118,7 +106,8 @@ def _judged(solver: KnotSolver, at: Knot, target: Target) -> Knot:
 
 
 def _status(solver: KnotSolver, at: Knot, target: Target) -> Status:
-    scale = max(float(np.abs(solver.gaps(at.L)).max()), MET * solver.size)
+    z = solver.gaps(at.L)
+    scale = max(float(np.abs(z[: len(z) - len(solver.problem.terms)]).max(initial=0.0)), MET * solver.size)
     if at.violation > max(MET * scale, 10 * solver.tol * float(solver.row_unit.max())):
         return Status.OUT_OF_REACH
     if not solver.is_solved(at):
@@ -273,6 +262,6 @@ def _bends(solver: KnotSolver, knots: list[Knot], top: Array) -> Array:
 def _switches(knots: list[Knot]) -> Mask:
     """Tell between which neighbours the set of active gaps changes, while they are still far apart."""
     near = np.abs(knots[0].caps - knots[-1].caps).max() / MOST
-    active = np.abs([knot.multipliers for knot in knots]) > ACTIVE
+    active = np.abs([knot.multipliers[: len(knots[0].caps)] for knot in knots]) > ACTIVE
     far = np.abs(np.diff([knot.caps for knot in knots], axis=0)).max(axis=1) > near
     return np.asarray((active[1:] != active[:-1]).any(axis=1) & far & (np.arange(len(far)) > 0))

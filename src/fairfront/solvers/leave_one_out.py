@@ -130,7 +130,7 @@ class Moves(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class At:
-    """A solved point: its weights, which gaps bind, and signs S (e, q), multipliers kappa and values M of averages."""
+    """A solved point: its weights, what binds, and signs S (e, q), multipliers kappa and values M of averages."""
 
     W: Array
     omega: Array
@@ -143,13 +143,12 @@ class At:
     m: Array
 
     @classmethod
-    def of(cls, rows: Algebra, W: Array, multipliers: Array, L: Array, G: Array) -> At:
+    def of(cls, rows: Algebra, count: int, W: Array, multipliers: Array, L: Array, G: Array) -> At:
         assert rows.signs is not None
         assert rows.means is not None
         binds = np.abs(multipliers) > ACTIVE * np.abs(multipliers).max(initial=0.0)
-        S = rows.signs[:, binds]
-        averages = np.flatnonzero(S.any(axis=1))
-        S, means = S[averages], rows.means[averages]
+        averages = np.flatnonzero(rows.signs[:count, binds].any(axis=1))
+        S, means = rows.signs[averages][:, binds], rows.means[averages]
         omega, A = rows.p + multipliers @ rows.B, rows.B[binds] @ G
         return cls(W, omega, A, binds, averages, S, S @ multipliers[binds], means @ L, means @ G)
 
@@ -212,7 +211,8 @@ class LeaveOneOut:
 
     def points(self, W: Array, x: Array) -> list[At]:
         point = self.problem.cells(W)
-        return [At.of(self.rows, *each) for each in zip(W, x, point.L, point.D, strict=True)]
+        known = self.rows, len(self.problem.layout.averages)  # without those of signed weights, which have no rows
+        return [At.of(*known, *each) for each in zip(W, x, point.L, point.D, strict=True)]
 
     def scores(self, W: Array, multipliers: Array) -> tuple[Array, Ints, NDArray[np.bool_]]:
         """Return scores (N, K, n), in the order of the data, of rows by points W (N, K, d) without them.

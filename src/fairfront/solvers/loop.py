@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import UnboundedError
+from ..exceptions import InputError, UnboundedError
 from ..objectives import Algebra, Array
 from ..problems import LinearProblem, Point
 from ..problems.resources import check_steps
@@ -99,6 +99,11 @@ class Descent(Solver):
     """A solver that goes step by step: pure functions of (algebra, point, state); random starts have start_scale."""
 
     start_scale: float = 0.1
+
+    def stated(self, problem: LinearProblem) -> LinearProblem:
+        if len(problem.terms):
+            raise InputError(f"signs needs solver='newton', found {self.name!r}; leave one of them out.")
+        return problem
 
     @property
     def max_iter(self) -> int:

@@ -24,6 +24,7 @@ from .knots import (
     first_knot,
     is_optimum,
     knot_solver,
+    plain_training,
     refine,
     settled,
     solve_caps,
@@ -136,7 +137,7 @@ class Newton(Solver):
         target = aim.target
         assert target is not None
         begin = None if aim.start is None else aim.start.reshape(-1, problem.K, problem.d)[0]
-        plain = journal.weights(lambda: problem.fit(problem.algebra.p, begin))
+        plain = journal.weights(lambda: plain_training(self, problem, begin)[0])
         solver = knot_solver(self, problem, plain, journal)
         first = first_knot(solver, plain)
         if target.by_preference.all():
@@ -164,7 +165,7 @@ def newton_path(
 ) -> list[Knot]:
     """Solve plain training and the points after it: one per preference, ``n_points`` evenly, or as many as it bends."""
     journal = journal or Journal()
-    plain = journal.weights(lambda: problem.fit(problem.algebra.p))
+    plain = journal.weights(lambda: plain_training(newton, problem)[0])
     solver = knot_solver(newton, problem, plain, journal)
     start = first_knot(solver, plain)
     if problem.loss.smooth and start.kkt <= PRECISE and not is_optimum(solver, start):

@@ -19,11 +19,12 @@ from ..problems import LinearProblem
 from ..problems.point import convexified, gram
 from ..problems.samples import Samples
 from .base import Status, tops
+from .constraints import constraints, true_multipliers
 from .hard_points import approach
-from .knots import first_knot, knot_solver, with_guards
+from .knots import first_knot, knot_solver, plain_training
 from .newton import Newton, follow
 from .quadratic import capped_step
-from .sqp import Knot, true_multipliers
+from .sqp import Knot
 
 Which = NDArray[np.intp]
 FOLDS = 10  # of the rows, one of which is left out each time; five are too few where the path is steep
@@ -64,7 +65,7 @@ def refit(
     on_points: Callable[[int], None] = lambda done: None,
 ) -> Refit:
     """Solve the points with weights W (N, K, d) and caps (N, q) on every sample; ``plain`` is the one without caps."""
-    N, S, k = len(W), len(samples), problem.layout.k
+    N, S, k = len(W), len(samples), len(problem.algebra.p)
     bytes_each = 16 * k * (problem.K * problem.d) ** 2  # the Hessians of a sample's cells, twice
     found = Refit(np.empty((S, *W.shape)), np.empty((S, N, k)), np.empty((S, N, k)), np.ones((S, N), dtype=bool))
     done = 0
@@ -143,14 +144,14 @@ class _Paths:
         self.plain = self.W.copy()
 
     def solve_plain(self) -> None:
-        free = np.full(len(self.rows.b), FREE)
-        for s in self._descend(self.all, free).tolist():
-            self._place(s, self.samples.single(s).fit(self.rows.p, self.W[s]), np.zeros(len(self.rows.b)))
+        signed = len(self.solver.problem.terms) > 0
+        for s in (self.all if signed else self._descend(self.all, np.full(len(self.rows.b), FREE))).tolist():
+            self._place(s, *plain_training(self.newton, self.samples.single(s), self.W[s]))
         self.plain, algebra = self.W.copy(), self.solver.algebra
         self.caps = np.maximum(algebra.violation(algebra.gaps(self.L)), self.top)
         if self.newton.no_group_worse is not None:
             for s in range(len(self.samples)):
-                self.b[s] = with_guards(self.samples.single(s), algebra, self.W[s], self.newton.no_group_worse).b
+                self.b[s] = constraints(self.newton, self.samples.single(s), self.W[s]).b
 
     def solve(self, row: Array) -> None:
         """Go to the caps of a point; a sample that has ended at its floor has nothing below it."""

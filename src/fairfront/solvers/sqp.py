@@ -20,8 +20,9 @@ from scipy.linalg import LinAlgError
 from ..objectives import Algebra, Array
 from ..objectives.losses import Squared
 from ..problems import LinearProblem
-from ..problems.point import DENSE_LIMIT, Augmented, Factor, convexified, gram
+from ..problems.point import DENSE_LIMIT, Factor, convexified, gram
 from .base import Journal, Solved, Status, Target
+from .constraints import true_multipliers
 from .quadratic import capped_step
 
 ROUNDING = 4 * float(np.finfo(float).eps)
@@ -32,7 +33,6 @@ FAST, SLOW = 0.05, 0.9
 second is taken even where the merit rises, because a merit in rounding's reach says little."""
 HALVINGS = 12  # times that a step is halved: what does not help at a four-thousandth of its length does not help at all
 FALL = 1e-15  # share of the merit by which a shortened step has to lower it: less is rounding
-INSIDE = 1e-9  # how far below its cap a gap is inside it, as a share of the largest gap
 LEAST_PRICE = 1e-8  # what a violation counts for in the merit where no multiplier says more
 WINDOW = 6  # steps within which the residual has to halve
 
@@ -115,6 +115,8 @@ class KnotSolver:
         for bound, where in self.problem.measures:
             inside = np.any(self.rows.B[:, where[where >= 0]], axis=1)
             unit[inside] = self._pull if bound.linear else self.size if bound.convex else 1.0
+        signed = len(self.problem.terms)
+        unit[len(unit) - signed :] = self._pull / self.problem.column_scale()[self.problem.terms.places]
         return np.where(self.rows.bent, 1.0, unit)
 
     def evaluate(self, W: Array, multipliers: Array, single: bool = True, factor: Curved | None = None) -> Knot:
@@ -264,7 +266,8 @@ class KnotSolver:
         step = capped_step(rows, Q[None], z[None], caps[None], np.ones(1))
         move = (step.beta[0] @ D).reshape(at.W.shape)
         factor = None if at.factor is None else at.factor.factor
-        return move, true_multipliers(rows, factor, step.x[0], move, z, z - rows.B @ Q @ step.beta[0], caps)
+        x = true_multipliers(rows, factor, step.x[0], move, z, z - rows.B @ Q @ step.beta[0], caps)
+        return self.problem.terms.within(at.W, move, x)
 
     def shortened(
         self, at: Knot, caps: Array, move: Array, multipliers: Array, merit: Callable[[Array], float]
@@ -290,11 +293,3 @@ class KnotSolver:
     def is_solved(self, at: Knot) -> bool:
         """Tell whether the residual is within the tolerance; one below that of certificates is never asked for."""
         return at.kkt <= max(self.tol, PRECISE)
-
-
-def true_multipliers(rows: Algebra, factor: Any, x: Array, move: Array, z: Array, ahead: Array, caps: Array) -> Array:
-    """Return the multipliers of a step that takes constraints from z to ``ahead``, in the metric without additions."""
-    if not isinstance(factor, Augmented):
-        return x
-    inside = np.where(rows.two_sided, np.abs(ahead), ahead) < caps - INSIDE * np.abs(z).max()
-    return np.where((x == 0) & inside, 0.0, factor.corrected(x, move))

@@ -1,0 +1,281 @@
+"""Signs of coefficients: against SLSQP with bounds, left-out rows against refits; learners, estimators, a shell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+
+import fairfront as ff
+from fairfront.frontier.held_out import HELD_OUT
+from fairfront.problems import linear_problem
+from fairfront.solvers.knots import knot_solver, plain_training, solve_caps
+from fairfront.solvers.leave_one_out import LeaveOneOut
+from tests.support.cli import fairfront
+
+EXCESS = 1e-6  # of the range of losses, over an independent optimum
+RNG = np.random.default_rng(5)
+N = 700
+A = RNG.choice(["a", "b"], N)
+X = RNG.normal(size=(N, 5)) * [1.0, 10.0, 0.1, 1.0, 1.0]
+X[:, 0] += 0.7 * (A == "a")
+SCORE = X @ [0.6, 0.05, -2.0, 0.4, -0.3] + 0.3 * (A == "b")
+Y = (SCORE + RNG.logistic(size=N) > 0).astype(int)
+SIGNS = {2: "-", 3: "-", 4: "+"}
+FRAME = pd.DataFrame(X, columns=["age", "debt", "late", "income", "term"])
+
+
+def motor() -> tuple[Any, Any, dict[str, Any]]:
+    y = RNG.poisson(np.exp(0.3 * X[:, 0] - 0.4 * X[:, 3] - 1.0))
+    return X, y, {"loss": "poisson", "notion": "disparate_mistreatment", "sensitive_features": A, "ridge": 1e-3}
+
+
+def loans() -> tuple[Any, Any, dict[str, Any]]:
+    return X, Y, {"notion": "equal_opportunity", "sensitive_features": A, "ridge": 1e-3}
+
+
+def values() -> tuple[Any, Any, dict[str, Any]]:
+    three = np.where(RNG.random(N) < 0.3, "c", A)
+    y = SCORE + RNG.normal(size=N)
+    return X, y, {"loss": "squared", "notion": "demographic_parity", "sensitive_features": three, "ridge": 1e-3}
+
+
+def bounds_of(signs: dict[int, str], d: int) -> list[tuple[float | None, float | None]]:
+    found = {"+": (0.0, None), "-": (None, 0.0)}
+    return [found[signs[j]] if j in signs else (None, None) for j in range(d)]
+
+
+def kept(front: ff.Frontier) -> None:
+    coef = front.models.coef[:, 0]
+    for place, sign in SIGNS.items():
+        assert ((coef[:, place] if sign == "+" else -coef[:, place]) >= 0.0).all()
+    assert (coef[:, list(SIGNS)] == 0.0).any()  # some bound holds exactly
+
+
+@pytest.mark.parametrize("case", [loans, values, motor])
+def test_points_are_those_of_slsqp_with_bounds(case: Any) -> None:
+    rows, y, known = case()
+    front = ff.trace(rows, y, signs=SIGNS, n_points=5, progress=False, held_out=False, **known)
+    free = ff.trace(rows, y, n_points=5, progress=False, held_out=False, **known)
+    problem = linear_problem(rows, y, **known)  # without signs: bounds are SLSQP's own
+    algebra, scale = problem.algebra, np.append(X.std(axis=0), 1.0)
+    kept(front)
+    assert front.certified[:2].all()
+    assert front.loss[0] > free.loss[0]
+    span = float(front.loss.max() - front.loss.min())
+
+    def cells(v: Any) -> tuple[Any, Any]:
+        point = problem.cells((v / scale)[None, None])
+        return point.L, point.D[0] / scale
+
+    for place in range(len(front)):
+        cap = front.gaps[place, 0]
+        fits = []
+        for start in (np.zeros(6), front.models.weights[0, 0] * scale):
+            found = minimize(
+                lambda v: float((cells(v)[0] @ algebra.p)[0]),
+                start,
+                jac=lambda v: algebra.p @ cells(v)[1],
+                bounds=bounds_of(SIGNS, 6),
+                method="SLSQP",
+                constraints=[
+                    {
+                        "type": "ineq",
+                        "fun": lambda v, s=s, cap=cap: cap - s * algebra.gaps(cells(v)[0])[0],
+                        "jac": lambda v, s=s: -s * algebra.B @ cells(v)[1],
+                    }
+                    for s in (1.0, -1.0)
+                ],
+                options={"ftol": 1e-14, "maxiter": 500},
+            )
+            over = algebra.violation(algebra.gaps(cells(found.x)[0])).max() - cap
+            if over < 1e-9:
+                fits.append(found.fun)
+        assert fits
+        assert front.loss[place] - min(fits) <= EXCESS * span
+
+
+def test_multipliers_of_bounds_are_verified() -> None:
+    """The gradient of a certified Lagrangian is that of its bounds: of the right sign, and 0 where they are slack."""
+    rows, y, known = loans()
+    problem = linear_problem(rows, y, **known, signs=SIGNS).framed()
+    newton = ff.Newton()
+    plain, _ = plain_training(newton, problem)
+    solver = knot_solver(newton, problem, plain)
+    knot = solve_caps(solver, solver.evaluate(plain, np.zeros(len(solver.rows.b))), np.array([0.05]))
+    omega = problem.algebra.p + knot.multipliers[:1] @ problem.algebra.B
+    gradient = omega @ knot.G
+    signs, places = problem.terms.signs, problem.terms.places
+    np.testing.assert_allclose(signs * gradient[places], knot.multipliers[1:], atol=1e-9)
+    assert (knot.multipliers[1:] >= 0.0).all()
+    assert (knot.multipliers[1:] * knot.W[0, places] == 0.0).all()
+    others = np.setdiff1d(np.arange(problem.d), places)
+    assert np.abs(gradient[others]).max() < 1e-9
+    assert knot.certified
+
+
+def test_signs_that_hold_anyway_change_nothing() -> None:
+    rows, y, known = loans()
+    plain = ff.trace(rows, y, n_points=4, progress=False, **known)
+    agreed = {j: "+" if (plain.models.coef[:, 0, j] > 0).all() else "-" for j in (2, 3)}
+    bound = ff.trace(rows, y, n_points=4, progress=False, signs=agreed, **known)
+    np.testing.assert_allclose(bound.models.coef, plain.models.coef, atol=1e-6)
+    for name in ("error", "tpr_gap"):
+        one, two = (each.evaluations[HELD_OUT].figure(name) for each in (plain, bound))
+        np.testing.assert_allclose(one, two, atol=1e-9)
+
+
+def test_signs_are_of_the_favourable_label() -> None:
+    names = np.where(Y == 1, "granted", "refused")  # granted is the first of the classes
+    front = ff.trace(
+        FRAME, names, favourable="granted", sensitive_features=A, signs={"income": "-"}, n_points=3, progress=False
+    )
+    other = ff.trace(X, Y, sensitive_features=A, signs={3: "-"}, n_points=3, progress=False)
+    np.testing.assert_allclose(front.models.coef, -other.models.coef, atol=1e-7)
+    assert (front.models.coef[:, 0, 3] == 0.0).all()  # more income is better here, so that the bound binds
+
+
+def test_left_out_rows_are_those_of_points_solved_without_them() -> None:
+    rows, y, known = loans()
+    some = slice(0, 200)
+    known = known | {"sensitive_features": A[some], "notion": "demographic_parity", "surrogate": "loss"}
+    fixed = {**known, "signs": SIGNS}
+    problem = linear_problem(rows[some], y[some], **fixed)
+    newton = ff.Newton()
+    front = ff.trace(rows[some], y[some], signs=SIGNS, n_points=4, progress=False, held_out=False, **known)
+    work = problem.framed()
+    plain, _ = plain_training(newton, work)
+    solver = knot_solver(newton, work, plain)
+    caps = front.gaps[2]
+    knot = solve_caps(solver, solver.evaluate(plain, np.zeros(len(solver.rows.b))), caps)
+    assert knot.certified
+    assert (knot.multipliers[1:] > 0).any()
+    left, _, bent = LeaveOneOut(work, solver.rows).scores(knot.W[None], knot.multipliers[None])
+    assert not bent.any()
+    inner = np.empty(200)
+    moved, error = [], []
+    for row in range(0, 200, 10):
+        weight = np.ones(200)
+        weight[row] = 1e-12
+        twin = linear_problem(rows[some], y[some], sample_weight=weight, **fixed).framed()
+        start, _ = plain_training(newton, twin)
+        other = knot_solver(newton, twin, start)
+        found = solve_caps(other, other.evaluate(start, np.zeros(len(other.rows.b))), caps)
+        w = twin.to_user(found.W[None])[0, 0]
+        inner[row] = rows[row] @ w[:-1] + w[-1]
+        user = work.to_user(knot.W[None])[0, 0]
+        moved.append(inner[row] - (rows[row] @ user[:-1] + user[-1]))
+        error.append(inner[row] - left[0, 0, row])
+    assert np.sqrt(np.mean(np.square(error))) < 0.1 * np.sqrt(np.mean(np.square(moved)))
+
+
+def test_folds_are_refitted_with_their_signs() -> None:
+    known: dict[str, Any] = {"sensitive_features": A, "n_points": 3, "progress": False, "held_out": True}
+    curved = ff.trace(X, Y, signs=SIGNS, notion="predictive_parity", **known)
+    record = curved.evaluations[HELD_OUT]
+    assert record.made == "10 folds, refitted"
+    assert np.isfinite(record.figure("error")).all()
+    assert not curved.certified[1:].any()
+    kept(curved)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_other_losses_keep_signs(loss: str) -> None:
+    front = ff.trace(X, Y, loss=loss, sensitive_features=A, signs=SIGNS, n_points=3, progress=False, ridge=1e-2)
+    kept(front)
+    assert front.certified[0]
+
+
+def test_frontiers_with_signs_are_refined_bootstrapped_and_kept(tmp_path: Path) -> None:
+    known: dict[str, Any] = {"sensitive_features": A}
+    front = ff.trace(FRAME, Y, signs={"age": "-", "income": "+"}, n_points=4, progress=False, **known)
+    front.save(tmp_path / "front")
+    again = ff.load(tmp_path / "front")
+    finer = again.refine(FRAME, Y, **known, between=(0, 1), n=2)
+    assert len(finer) == 6
+    assert (finer.models.coef[:, 0, 0] == 0.0).all()
+    assert finer.certified[:2].all()
+    bands = front.stability(FRAME, Y, **known, n=8, random_state=0, progress=False)
+    assert (bands.coef[:, 0, 0] <= 1e-6).all()
+    assert bands.n == 8
+
+
+def test_estimators_take_signs_by_name() -> None:
+    model = ff.ParetoFairClassifier(signs={"age": "-", "income": "+"}, max_loss_gap=0.05)
+    model.fit(FRAME, Y, sensitive_features=A)
+    assert model.coef_[0, 0] == 0.0
+    assert model.coef_[0, 3] >= 0.0
+    several = ff.FrontierClassifier(signs={"age": "-"}, n_points=4).fit(FRAME, Y, sensitive_features=A)
+    assert several.coef_[0, 0] == 0.0
+
+
+def test_learners_with_a_setting_of_their_own_get_signs() -> None:
+    trees = HistGradientBoostingClassifier(max_iter=15, random_state=0)
+    front = ff.trace(
+        FRAME,
+        np.where(Y == 1, "granted", "refused"),
+        favourable="granted",
+        sensitive_features=A,
+        estimator=trees,
+        signs={"income": "+"},
+        solver=ff.Weighting(max_fits=3),
+        progress=False,
+    )
+    model = front.select(id=0)
+    assert list(model.monotonic_cst) == [0, 0, 0, -1, 0]
+    assert trees.monotonic_cst is None
+    rows = np.repeat(X[:20], 9, axis=0)
+    rows[:, 3] = np.tile(np.linspace(-2, 2, 9), 20)
+    good = model.predict_proba(pd.DataFrame(rows, columns=FRAME.columns))[:, 0].reshape(20, 9)
+    assert (np.diff(good, axis=1) >= -1e-12).all()
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"signs": {9: "+"}}, r"^signs has 9, expected names or places"),
+        ({"signs": {"pay": "+"}}, r"^signs names 'pay', .* found columns without names\.$"),
+        ({"signs": {0: 1}}, r"^signs has 1 for 0, expected '\+' or '-'\.$"),
+        ({"signs": {}}, r"^signs is \{\}, expected names"),
+        ({"signs": {0: "+"}, "solver": "pb_pdo"}, r"^signs needs solver='newton', found 'pb_pdo'"),
+        ({"signs": {0: "+"}, "units": "rates"}, r"^signs is for units of losses, found rates"),
+        ({"signs": {0: "+"}, "estimator": LogisticRegression()}, r"^signs needs a linear model or a learner with"),
+        (
+            {"signs": {0: "+"}, "estimator": HistGradientBoostingClassifier(monotonic_cst=[1, 0, 0, 0, 0])},
+            r"^HistGradientBoostingClassifier has monotonic_cst=\[1, 0, 0, 0, 0\] already",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused(asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(ff.InputError, match=said):
+        ff.trace(X, Y, sensitive_features=A, progress=False, **asked)
+
+
+def test_several_classes_and_offsets_have_no_signs() -> None:
+    with pytest.raises(ff.InputError, match=r"^signs is for one score, found 3 classes"):
+        ff.trace(X, Y + (X[:, 1] > 12), sensitive_features=A, signs={0: "+"}, progress=False)
+    with pytest.raises(ff.InputError, match=r"^signs names the offset"):
+        ff.trace(X, Y, loss="poisson", notion="disparate_mistreatment", sensitive_features=A, signs={1: "+"}, offset=1)
+
+
+def test_a_shell_and_a_card_say_what_is_bound(tmp_path: Path) -> None:
+    FRAME.assign(sex=A, kind=RNG.choice(["x", "y"], N), paid=Y).to_csv(tmp_path / "rows.csv", index=False)
+    asked = ["trace", str(tmp_path / "rows.csv"), "--target", "paid", "--favourable", "1", "--groups", "sex"]
+    fairfront(*asked, "--monotone", "age=-", "--monotone", "income=+", "-o", tmp_path / "run")
+    run = ff.load(tmp_path / "run")
+    names = list(run.frontier.models.feature_names)
+    assert (run.frontier.models.coef[:, 0, names.index("age")] <= 0.0).all()
+    assert (run.frontier.models.coef[:, 0, names.index("income")] >= 0.0).all()
+    kept = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert kept["settings"]["signs"] == [["age", "-"], ["income", "+"]]
+    for wrong, said in (("kind=+", "a column of numbers"), ("age", "such as income=+"), ("pay=+", "pay")):
+        refused = fairfront(*asked, "--monotone", wrong, "-o", tmp_path / "other", code=2)
+        assert said in refused
+        assert "--monotone" in refused
