@@ -8,6 +8,7 @@ The files, from the ground up:
 - families: where alternatives come from
 - search: one split of the rows, and p-values of many splits as one
 - verdicts: figures that may be shared, and who qualifies
+- curves: figures of incumbent and model over all approval rates, and swap sets by group
 - drivers: which columns carry the gap of scores, and which tell the group
 - layout, sections, account, people, dossier: the folder that is written of a search, section by section
 - result, entry: the call and its answer

@@ -17,13 +17,24 @@ from ..storage.places import CHECKSUMS, anything
 from ..storage.seals import Inventory
 from ..validation import check_flag
 from .account import TITLE, Evidence, Limits, Models, Question, Sources, Tried
+from .curves import Curves
 from .drivers import Drivers
 from .layout import GENERATOR, page_of, text_of
 from .people import People
 from .sections import Search, Section
 
 FORMAT = "fairfront alternatives 1"
-SECTIONS: list[Section] = [Question(), Sources(), Evidence(), Tried(), Models(), People(), Drivers(), Limits()]
+SECTIONS: list[Section] = [
+    Question(),
+    Sources(),
+    Evidence(),
+    Tried(),
+    Models(),
+    People(),
+    Curves(),
+    Drivers(),
+    Limits(),
+]
 """Sections in their order; what one finds is in the record of those after it too."""
 FILES = ("summary.md", "dossier.md", "dossier.json", "dossier.html")
 INVENTORY = Inventory(

@@ -1,0 +1,271 @@
+"""Curves over approval rates: ratio, gap and job of the incumbent and the model shown, with bands for all rates.
+
+One sort of the scores serves all cut-offs, and all draws of weights: a draw gives every row an exponential weight (the
+Bayesian bootstrap), which moves cut-offs and figures together. The band is figure +- c x standard error, with c the
+95 % quantile over the draws of the largest deviation over all rates, in standard errors. Rows with one score are
+approved together, or in the share that the rate leaves for them.
+
+What is kept is made of counts in multiples of 5, and bands are wider by what that can move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..objectives import Array, Attribute
+from ..objectives.people import FEWEST, STEP, nearest
+from .estimates import Answers, Sample
+from .layout import Part
+from .requirements import Contrast
+from .sections import Search, Section
+
+Ints = NDArray[np.intp]
+RATES_SHOWN = tuple(np.round(np.arange(0.05, 0.951, 0.05), 2).tolist())
+DRAWS, BLOCKS = 400, 1000
+"""Draws of weights, and blocks of neighbouring scores that rows are merged into for them."""
+UNKNOWN, BAD, GOOD = 0, 1, 2
+
+
+@dataclass(frozen=True, eq=False)
+class Sorted:
+    """Rows of one model sorted by score: the block of rows with equal scores, and the cell, of every row.
+
+    Cells are 3 x (place of the group + 1) + label, which is unknown, bad or good; the first group is "none of them".
+    """
+
+    block: Ints
+    cell: Ints
+    n_cells: int
+
+    @classmethod
+    def of(cls, scores: Array, rows: Sample, attribute: Attribute, most: int | None = None) -> Sorted:
+        """Sort rows; with ``most``, rows of neighbouring scores are merged into about so many blocks."""
+        assert attribute.codes is not None
+        _, block, counts = np.unique(-scores, return_inverse=True, return_counts=True)
+        block = block.ravel()
+        if most is not None and len(counts) > most:
+            block = ((np.cumsum(counts) - counts) * most // len(scores))[block]
+        label = np.where(rows.known, np.where(rows.good, GOOD, BAD), UNKNOWN)
+        return cls(block, 3 * (attribute.codes + 1) + label, 3 * (len(attribute.levels) + 1))
+
+    def approved(self, weight: Array, rates: Array) -> tuple[Array, Array]:
+        """Return the weight of approved rows by rate and cell, (R, cells), and that of all rows, (cells,)."""
+        n_blocks = int(self.block.max()) + 1
+        sums = np.bincount(self.block * self.n_cells + self.cell, weight, minlength=n_blocks * self.n_cells)
+        upto = np.vstack([np.zeros(self.n_cells), sums.reshape(n_blocks, self.n_cells).cumsum(axis=0)])
+        share = upto.sum(axis=1) / upto[-1].sum()
+        place = np.clip(np.searchsorted(share, rates, side="left"), 1, n_blocks)
+        width = share[place] - share[place - 1]
+        part = np.divide(rates - share[place - 1], width, out=np.ones(len(rates)), where=width > 0)
+        return upto[place - 1] + part[:, None] * (upto[place] - upto[place - 1]), upto[-1]
+
+
+def names_of(contrast: Contrast, labelled: bool) -> tuple[str, ...]:
+    """Return the figures of a curve; where labels are missing, those that need none."""
+    ratio = () if contrast.name.endswith("selection_ratio") else ("selection_ratio",)
+    return (contrast.name, *ratio, *(("error", "bad_rate") if labelled else ()))
+
+
+def figures(S: Array, T: Array, contrast: Contrast, pair: tuple[int, int], labelled: bool) -> Array:
+    """Return the figures of `names_of` from approved weights by rate and cell, (F, R).
+
+    Gaps and ratios are those of one pair of groups: the first less the second, the second over the first.
+    """
+    approved, whole = S.reshape(len(S), -1, 3), T.reshape(-1, 3)
+
+    def rate(name: str, group: int) -> Array:
+        yes, all_ = approved[:, group + 1], whole[group + 1]
+        part, of = {
+            "selection": (yes.sum(axis=1), all_.sum()),
+            "tpr": (yes[:, GOOD], all_[GOOD]),
+            "fpr": (yes[:, BAD], all_[BAD]),
+            "error": (yes[:, BAD] + all_[GOOD] - yes[:, GOOD], all_[GOOD] + all_[BAD]),
+            "precision": (yes[:, GOOD], yes[:, GOOD] + yes[:, BAD]),
+        }[name]
+        return np.asarray(part / of)
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        one, two = (rate(contrast.rate, group) for group in pair)
+        found = [two / one if contrast.ratio else one - two]
+        if not contrast.name.endswith("selection_ratio"):
+            found.append(rate("selection", pair[1]) / rate("selection", pair[0]))
+        if labelled:
+            bad, good = approved[:, :, BAD].sum(axis=1), approved[:, :, GOOD].sum(axis=1)
+            known = whole[:, BAD].sum() + whole[:, GOOD].sum()
+            found += [(bad + whole[:, GOOD].sum() - good) / known, bad / (bad + good)]
+    return np.stack(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """Figures (F, R) of a curve, and half the width of the band around each."""
+
+    value: Array
+    half: Array
+
+
+def half_widths(apart: Array, level: float) -> Array:
+    """Return half the width of the band of all rates at once from deviations (B, F, R), each figure on its own."""
+    error = np.sqrt(np.mean(apart**2, axis=0))
+    known = np.isfinite(error) & (error > 0)
+    largest = (np.abs(apart) / np.where(known, error, np.inf)).max(axis=2)
+    return np.asarray(np.quantile(largest, level, axis=0, method="higher")[:, None] * error)
+
+
+def curves(
+    models: Sequence[Array],
+    rows: Sample,
+    contrast: Contrast,
+    pair: tuple[int, int, int],
+    rates: Array,
+    level: float,
+    seed: int,
+    draws: int = DRAWS,
+) -> tuple[list[Band], list[tuple[Array, Array]]]:
+    """Return the band of every model, given by its scores, and the last less the first; and the models' tables."""
+    which, a, b = pair
+    merged = [Sorted.of(scores, rows, rows.attributes[which], BLOCKS) for scores in models]
+    labelled, random = rows.labelled is None, np.random.default_rng(seed)
+
+    def at(tables: Sequence[tuple[Array, Array]]) -> Array:
+        found = [figures(*each, contrast, (a, b), labelled) for each in tables]
+        return np.stack([*found, found[-1] - found[0]])
+
+    def drawn() -> Array:
+        weight = rows.weight * random.standard_exponential(len(rows.weight))
+        return at([each.approved(weight, rates) for each in merged])
+
+    centre, some = at([each.approved(rows.weight, rates) for each in merged]), np.stack([drawn() for _ in range(draws)])
+    tables = [Sorted.of(scores, rows, rows.attributes[which]).approved(rows.weight, rates) for scores in models]
+    halves = [half_widths(some[:, j] - centre[j], level) for j in range(len(centre))]
+    return [Band(value, half) for value, half in zip(at(tables), halves, strict=True)], tables
+
+
+def shared(
+    table: tuple[Array, Array], contrast: Contrast, pair: tuple[int, int], labelled: bool, unit: float
+) -> tuple[Array, Array]:
+    """Return figures from approved counts in multiples of 5, and by how much that can have moved them.
+
+    ``unit`` is the mean weight of a row.
+    """
+    S, T = unit * nearest(table[0] / unit), table[1]
+    value = figures(S, T, contrast, pair, labelled)
+    moved = np.zeros(value.shape)
+    for cell in range(len(T)):
+        most = np.zeros(value.shape)
+        for side in (-1.0, 1.0):
+            other = S.copy()
+            other[:, cell] = np.clip(other[:, cell] + side * unit * STEP / 2, 0.0, T[cell])
+            most = np.maximum(most, np.abs(figures(other, T, contrast, pair, labelled) - value))
+        moved = moved + most
+    return value, moved
+
+
+class Curves(Section):
+    """Figures of incumbent and model over all approval rates, and who changes sides at the cut-off, by group."""
+
+    name = "curves"
+
+    def find(self, search: Search) -> Mapping[str, Any]:
+        if search.shown is None:
+            return {"curves": [], "swaps": {}}
+        judge = search.outcome.judge
+        rows, before = search.data.sample.take(judge), search.outcome.incumbent.take(judge)
+        after = search.outcome.candidates[search.shown - 1].answers
+        found = [_curve(search, rows, before, after, place) for place in range(len(search.wanted.improve))]
+        return {"curves": [each for each in found if each is not None], "swaps": swaps(rows, before, after)}
+
+    def parts(self, record: Mapping[str, Any]) -> Iterator[Part]:
+        for each in record["curves"]:
+            one, two = each["groups"]
+            told = (
+                f"Judge rows, at every approval rate; {each['figures'][0]} and selection_ratio are those of {one!r} "
+                f"and {two!r} ({each['attribute']}), the incumbent's worst pair on the search rows. Behind +- is half "
+                f"of the band that holds for all rates at once with {each['level']:.0%} confidence. Counts are "
+                "multiples of 5."
+            )
+            models = list(each["curves"])
+            heads = ["approval rate", *(f"{name}, {model}" for name in each["figures"] for model in models)]
+            rows = []
+            for r, rate in enumerate(each["rates"]):
+                cells = (each["curves"][model][name][r] for name in each["figures"] for model in models)
+                rows.append(
+                    [f"{rate:.0%}", *("" if cell is None else f"{cell[0]:.3f} +- {cell[1]:.3f}" for cell in cells)]
+                )
+            yield Part(f"{each['figures'][0]} and the job over approval rates", [told], heads, rows)
+        for name, lines in record["swaps"].items():
+            heads = ["group", "enter", "of whom favourable", "leave", "of whom favourable"]
+            lists = [[line["group"], *(_words(line[key]) for key in KEYS)] for line in lines]
+            told = (
+                "People whom the model alone approves enter, those whom the incumbent alone approves leave; judge rows."
+            )
+            yield Part(f"Swap sets by group: {name}", [f"{told} Counts are multiples of 5."], heads, lists)
+
+
+KEYS = ("enter", "enter_favourable", "leave", "leave_favourable")
+
+
+def _words(value: float | None) -> str:
+    return "" if value is None else f"{value:.1%}" if isinstance(value, float) else str(value)
+
+
+def _curve(search: Search, rows: Sample, before: Answers, after: Answers, place: int) -> dict[str, Any] | None:
+    """Return the curves of one gap; None where a label of a group has few people."""
+    contrast, pair = search.wanted.improve[place], search.outcome.pairs[place]
+    codes = rows.attributes[pair[0]].codes
+    known = [rows.good & rows.known, ~rows.good & rows.known]
+    if min(int((each & (codes == group)).sum()) for each in known for group in pair[1:]) < FEWEST:
+        return None
+    models = [each.scores for each in (before, after) if each.scores is not None]
+    names = ["incumbent", f"id {search.shown}", "difference"] if len(models) == 2 else [f"id {search.shown}"]
+    labelled, unit, level = rows.labelled is None, float(rows.weight.mean()), 1.0 - search.alpha
+    bands, tables = curves(models, rows, contrast, pair, np.array(RATES_SHOWN), level, search.seed)
+    told = [shared(table, contrast, pair[1:], labelled, unit) for table in tables]
+    if len(told) == 2:
+        told.append((told[1][0] - told[0][0], told[0][1] + told[1][1]))
+    figured = names_of(contrast, labelled)
+    attribute = rows.attributes[pair[0]]
+    return {
+        "attribute": attribute.name,
+        "groups": [attribute.levels[pair[1]], attribute.levels[pair[2]]],
+        "level": round(level, 6),
+        "rates": list(RATES_SHOWN),
+        "figures": list(figured),
+        "curves": {
+            name: {figure: _cells(value[f], band.half[f] + moved[f]) for f, figure in enumerate(figured)}
+            for name, band, (value, moved) in zip(names, bands, told, strict=False)
+        },
+    }
+
+
+def _cells(value: Array, half: Array) -> list[list[float] | None]:
+    known = np.isfinite(value) & np.isfinite(half)
+    return [
+        [round(float(v), 4), float(np.ceil(1e4 * h) / 1e4)] if there else None
+        for v, h, there in zip(value, half, known, strict=True)
+    ]
+
+
+def swaps(rows: Sample, before: Answers, after: Answers) -> dict[str, list[dict[str, Any]]]:
+    """Return by attribute and group how many people enter and leave, and the share of each with the favourable label.
+
+    Counts are multiples of 5; shares are theirs, and not given where labels do not cover all or nobody is left.
+    """
+    found: dict[str, list[dict[str, Any]]] = {}
+    sides = {"enter": after.approved & ~before.approved, "leave": before.approved & ~after.approved}
+    for attribute in rows.attributes:
+        found[attribute.name] = []
+        for k, level in enumerate(attribute.levels):
+            line: dict[str, Any] = {"group": level}
+            for name, some in sides.items():
+                own = some & (attribute.codes == k)
+                good, bad = (int(nearest(float((own & kind).sum()))) for kind in (rows.good, ~rows.good))
+                share = round(good / (good + bad), 3) if rows.labelled is None and good + bad else None
+                line |= {name: good + bad, f"{name}_favourable": share}
+            found[attribute.name].append(line)
+    return found
