@@ -45,7 +45,7 @@ def draw_bars(panels: dict[str, dict[str, Bar]], path: Path) -> None:
             _bars(ax, bars, k)
             ax.set_xticks(np.arange(len(names)), names)
             ax.set_ylabel(words)
-            ax.set_ylim(0.0, 1.0)
+            ax.set_ylim(0.0, _top(ax))
         row[1].set_title(title, fontsize=10)
     legend(figure, axes[0, 0], 2)
     figure.tight_layout()
@@ -61,6 +61,12 @@ def _bars(ax: Any, bars: dict[str, Bar], k: int) -> None:
         colour = (GREY, VERMILLION, ORANGE, BLUE)[i]
         ax.bar(across, mean, width, yerr=wide, color=colour, label=label, error_kw={"lw": 0.8, "alpha": 0.7})
     ax.grid(axis="x", visible=False)
+
+
+def _top(ax: Any) -> float:
+    """Return where an axis of rates ends: at 1, or just above its bars where they would be lost on that scale."""
+    highest = max(bar.get_height() for bar in ax.patches)
+    return 1.0 if highest > 0.2 else 1.3 * highest
 
 
 def _sizes(found: dict[str, Any], k: int) -> np.ndarray:
@@ -105,6 +111,8 @@ PLANES = (
     ("train", "error, training rows", "|DEO|, training rows"),
     ("test", "error, test rows", "|DEO|, test rows"),
 )
+FEW = 4
+"""Methods with fewer points in a plane have rings around them."""
 LOOKS = (("-", "o"), ("-", "s"), ("--", "^"), ("--", "v"), ("-", "x"))
 
 
@@ -121,6 +129,8 @@ def draw_frontiers(rows: dict[str, Any], methods: tuple[str, ...], path: Path) -
                 ax.plot(corners[:, 0], corners[:, 1], ls=style, lw=1.0, color=colour)
                 few = points[name][:: max(1, len(points[name]) // 25)]
                 ax.plot(few[:, 0], few[:, 1], mark, ms=3.2, color=colour, label=thousands(count))
+                if len(few) < FEW:  # rings, because other methods' points may lie on them
+                    ax.plot(few[:, 0], few[:, 1], "o", ms=5.0 + 3.0 * (mark == "s"), mfc="none", color=colour)
             _window(ax, points, plane)
             ax.locator_params(axis="x", nbins=5)
             ax.set_xlabel(across)

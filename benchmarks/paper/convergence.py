@@ -209,13 +209,13 @@ def page(results: dict[str, Any], folder: Path) -> str:
 
 def _draw(results: dict[str, Any], path: Path) -> None:
     figure, axes = canvas(2, 2, 9.8, 7.2)
-    titles = {
-        "convex": "(a) convex, weights stay: Psi - Psi*",
-        "non-convex": "(b) not convex, weights stay: |grad Psi|^2",
-        "inner": "(c) inner level: |alpha - alpha*|^2",
-        "moving": "(d) convex, weights move: Psi - Psi*",
+    panels = {
+        "convex": ("(a) convex, weights stay", "Psi - Psi*"),
+        "non-convex": ("(b) not convex, weights stay", "|grad Psi|^2"),
+        "inner": ("(c) inner level", "|alpha - alpha*|^2"),
+        "moving": ("(d) convex, weights move", "Psi - Psi*"),
     }
-    for ax, (key, title) in zip(axes.reshape(-1), titles.items(), strict=True):
+    for ax, (key, (title, quantity)) in zip(axes.reshape(-1), panels.items(), strict=True):
         found = results[key]
         steps = np.array(found["steps"])
         names = [n for n in found if n not in ("steps", "bound")]
@@ -228,6 +228,7 @@ def _draw(results: dict[str, Any], path: Path) -> None:
         if key != "inner":
             ax.set_xscale("log")
         ax.set_xlabel("outer steps T" if key != "inner" else "inner steps K")
+        ax.set_ylabel(quantity)
         ax.set_title(title, fontsize=10.5)
         if key == "moving":
             ax.set_ylim(top=60.0)
