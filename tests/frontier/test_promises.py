@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fairfront as ff
-from fairfront.frontier.selection import promised
+from fairfront.frontier.selection import promised, starts, walk
 from fairfront.measures import Evaluation
 from fairfront.measures.counts import sums_of
 from fairfront.measures.decisions import evaluate_scores
@@ -167,6 +167,11 @@ def test_a_point_beyond_one_that_fails_is_not_taken() -> None:
     some[2] = np.nan  # a point without any claim is never passed, nor one behind it
     assert reach(some).tolist()[2] == np.inf
     assert reach(np.full((3, 2), np.nan)).tolist() == [np.inf] * 3
+    # from fixed starts all claims go together, towards the first point
+    worst = values.max(axis=1)
+    assert reach(values, (4,)).tolist() == [0.3, 0.2, 0.06, 0.06, 0.04, np.inf, np.inf]
+    assert reach(values, (2, 4)).tolist() == [0.3, 0.2, 0.04, 0.06, 0.04, np.inf, np.inf]
+    assert reach(values, (2, 6)).tolist() == [*np.maximum.accumulate(worst[2::-1])[::-1], 0.12, 0.12, 0.12, 0.03]
 
 
 def test_claims_are_those_of_ordered_pairs_and_their_worst_is_the_end() -> None:
@@ -206,10 +211,58 @@ def test_whatever_errors_share_at_most_five_in_a_hundred_promises_are_broken(pat
     gaps = np.concatenate([rates[:, [i]] - np.delete(rates, i, axis=1) for i in range(groups)], axis=1)
     seen = rates + 0.5 * error
     seen = np.concatenate([seen[..., [i]] - np.delete(seen, i, axis=2) for i in range(groups)], axis=2)
-    passed = np.stack([reach(each + 1.96 * np.sqrt(0.5)) <= U for each in seen])
+    starts = () if groups == 2 else (N // 2, N - 3)
+    passed = np.stack([reach(each + 1.96 * np.sqrt(0.5), starts) <= U for each in seen])
     untrue = gaps.max(axis=1) > U
     broken = passed[:, untrue].any(axis=1).sum()
     assert broken <= runs * 0.05 + 2 * np.sqrt(runs * 0.05 * 0.95)
+
+
+@pytest.mark.parametrize("shared", [0.0, 0.9, 0.99])
+def test_claims_that_are_untrue_at_different_points_break_no_more(shared) -> None:
+    runs, rng = 2000, np.random.default_rng(21)
+    error = rng.standard_normal((runs, N))
+    for j in range(1, N):
+        error[:, j] = shared * error[:, j - 1] + np.sqrt(1.0 - shared**2) * error[:, j]
+    rates = np.column_stack([0.0 * np.ones(N), np.linspace(0.0, 1.8, N), np.full(N, 0.2), np.linspace(1.8, 0.0, N)])
+    for group, point in ((1, 1), (2, N // 2), (3, N - 2)):  # the first group is at the bound above one other at a time
+        rates[point] = np.where(np.arange(4) == group, -U, -0.001 * (np.arange(4) > 0))
+    one, other = np.nonzero(~np.eye(4, dtype=bool))
+    noisy = ((one == 0) * 1.0 - (other == 0)) * 0.25  # only the first group's rate has an error
+    untrue = (rates[:, one] - rates[:, other]).max(axis=1) >= U
+    ends = rates[:, one] - rates[:, other] + error[..., None] * noisy + 1.96 * np.abs(noisy)
+    most, broken = runs * 0.05 + 2 * np.sqrt(runs * 0.05 * 0.95), {}
+    for name, where in (("directions read from the data", ()), ("fixed", (N - 3, N - 1)), ("middle", (8, 22))):
+        broken[name] = sum(bool((reach(each, where) <= U + 1e-12)[untrue].any()) for each in ends)
+    assert max(broken["fixed"], broken["middle"]) <= most
+    if shared == 0.9:  # what the starts are for
+        assert broken["directions read from the data"] > most
+
+
+def test_walks_of_more_than_one_pair_start_where_no_rate_is_looked_at() -> None:
+    scores, y, group, rates = drawn(3, c=3, n=3000)
+    record = record_of(scores, y, group)
+    front = path_of(record, rates)
+    path = walk(front)
+    gaps = front.gaps[path].max(axis=1)
+    eighth, none = starts(front, path)
+    assert none == len(path) - 1  # this one ends at a zero gap
+    assert abs(gaps[eighth] - gaps[0] / 8) == np.abs(gaps - gaps[0] / 8).min()
+    own = claims(record, "tpr_gap", 0.95)[path]
+    np.testing.assert_array_equal(promised(front, record, "tpr_gap", 0.95)[path], reach(own, (eighth, none)))
+    two, y, group, rates = drawn(3, n=3000)
+    record = record_of(two, y, group)
+    front, own = path_of(record, rates), claims(record, "tpr_gap", 0.95)[path]
+    np.testing.assert_array_equal(promised(front, record, "tpr_gap", 0.95)[path], reach(own))
+    again = promised(front, record, "tpr_gap", 0.95, alone=False)[path]
+    np.testing.assert_array_equal(again, reach(own, (eighth, none)))
+    # several bounds are walked as one: a point passes where all its claims do, from one of the starts
+    both = np.concatenate([own, claims(record, "fpr_gap", 0.95)[path]], axis=1)
+    for u in (0.05, 0.1, 0.2):
+        passed = np.all(
+            [promised(front, record, n, 0.95, alone=False)[path] <= u for n in ("tpr_gap", "fpr_gap")], axis=0
+        )
+        np.testing.assert_array_equal(passed, reach(both, (eighth, none)) <= u)
 
 
 def test_a_choice_says_what_was_asked_observed_expected_and_promised(tmp_path) -> None:

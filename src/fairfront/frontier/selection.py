@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 NEITHER = frozenset({"approval_rate"})
 """Columns of which neither larger nor smaller values are better: they can be bounded from both sides."""
 ALONE = ("id", "preference", "knee")
+START = 1 / 8
+"""Share of the plain training gap at which the first of two walks starts; fixed on other populations than reported."""
 OPPOSITE = {"at_most": "at_least", "at_least": "at_most", "least": "most", "most": "least"}
 
 
@@ -45,8 +47,8 @@ class Rule:
 
     ``at_most``, ``at_least`` and ``within`` say which points are allowed, together if several are given, and ``least``
     or ``most`` which of them is best: by default the smallest error in the evaluation ``on``. Bounds hold with
-    ``confidence`` for whichever point is taken: ends of single points are taken in the order of the frontier, from its
-    two ends, which are fixed, up to the first that fails (`measures.sequence`). What is least or most is the end that
+    ``confidence`` for whichever point is taken: ends of single points are taken in the order of the frontier, from two
+    points that no rate chooses up to the first that fails (`measures.sequence`). What is least or most is the end that
     holds for all points at once. Without a confidence both are of expected gaps. Tolerances are differences
     of observed figures. But for ``id`` and ``preference``, points that are marked as trivial are passed over.
     """
@@ -166,7 +168,8 @@ class Rule:
         elif self.confidence is None:
             values = expected(record, name)
         elif front.facts.trained:
-            values = promised(front, record, name, self.confidence)
+            alone = sum(has_ends(record, each) for each, *_ in self.bounds()) == 1
+            values = promised(front, record, name, self.confidence, alone)
         else:
             values = together(record, name, self.confidence)
         return _finite(sign * values, name)
@@ -201,17 +204,33 @@ def walk(front: FrontierFigures) -> Places:
     return np.asarray(places[np.lexsort((front.loss[places], np.where(past, gap, -gap)))])
 
 
-def promised(front: FrontierFigures, record: Evaluation, name: str, confidence: float) -> Array:
+def starts(front: FrontierFigures, path: Places) -> tuple[int, ...]:
+    """Return where walks of many claims start on a path: at an eighth of the plain training gap, and at none of it.
+
+    Gaps of learners and of rules are measured, so that theirs start at three quarters of the path and at its end.
+    """
+    last = len(path) - 1
+    if all(front.status[i] in (Status.WEIGHTED, Status.POSTERIOR) for i in path):
+        return (3 * last // 4, last)
+    past = np.array([front.status[i] is Status.PAST for i in path])
+    gap = np.where(past, np.inf, front.gaps[path].max(axis=1))
+    wanted = START * float(front.gaps[front.solved].max())
+    return int(np.argmin(np.abs(gap - wanted))), int(np.argmin(gap))
+
+
+def promised(front: FrontierFigures, record: Evaluation, name: str, confidence: float, alone: bool = True) -> Array:
     """Return the smallest bound (largest, of a ratio) on a column that each point of a trace is passed at, (N,).
 
-    Of figures without ends, and of points that no rule takes, it is their own.
+    ``alone`` says that no other column is bounded with it. Of figures without ends, and of points that no rule takes,
+    it is their own.
     """
     values = record.figure(name, confidence)
     if not has_ends(record, name):
         return values
     path, sign, values = walk(front), -1.0 if larger_is_better(name) else 1.0, values.copy()
     path = path[np.isin(path, telling(front, record))]
-    values[path] = sign * reach(sign * claims(record, name, confidence)[path])
+    ends = sign * claims(record, name, confidence)[path]
+    values[path] = sign * reach(ends, () if alone and ends.shape[1] <= 2 else starts(front, path))
     return values
 
 
