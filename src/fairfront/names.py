@@ -1,6 +1,8 @@
-"""Names of notions and losses, without what they stand for: a command lists them in its help and imports no room.
+"""Names of notions, losses and families of alternatives, without what they stand for.
 
-``tests/core/test_startup.py`` holds them equal to the registries in `objectives`.
+A command lists them in its help and imports no room.
+
+``tests/core/test_startup.py`` holds them equal to the registries in `objectives` and `improvability`.
 """
 
 NOTIONS = (
@@ -43,3 +45,5 @@ LOSSES = (
     "binomial",
     "quantile",
 )
+FAMILIES = ("linear", "rates", "boosting", "cutoffs", "features", "settings")
+"""Without candidates, which are handed in in Python."""

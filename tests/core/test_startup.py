@@ -16,6 +16,7 @@ import pytest
 
 import fairfront as ff
 from fairfront import names
+from fairfront.improvability.families import FAMILIES
 from fairfront.objectives import LOSSES, NOTIONS
 from tests.support.cli import fairfront
 from tests.support.waiting import PATIENCE
@@ -33,7 +34,19 @@ HEAVY = {
     "sklearn",
     "torch",
 }
-COMMANDS = ["trace", "show", "report", "select", "predict", "evaluate", "verify", "audit", "demo", "data"]
+COMMANDS = [
+    "trace",
+    "show",
+    "report",
+    "select",
+    "predict",
+    "evaluate",
+    "verify",
+    "audit",
+    "alternatives",
+    "demo",
+    "data",
+]
 BELOW_DATA = ["list", "path", "fetch"]
 HELP = [["--help"], *([each, "--help"] for each in COMMANDS), *(["data", each, "--help"] for each in BELOW_DATA)]
 WRONG = [["nonsense"], ["trace"], ["trace", "rows.csv", "--target", "y"], ["audit", "rows.csv", "--cutoff", "high"]]
@@ -113,6 +126,7 @@ def test_type_checkers_see_the_names_where_the_package_finds_them() -> None:
 def test_the_help_lists_what_the_registries_hold() -> None:
     assert tuple(NOTIONS) == names.NOTIONS
     assert tuple(LOSSES) == names.LOSSES
+    assert {*FAMILIES} == {*names.FAMILIES, "candidates"}
     said = " ".join(fairfront("trace", "--help").split())
     assert ", ".join(NOTIONS) in said
     assert ", ".join(LOSSES) in said

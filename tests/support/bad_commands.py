@@ -97,6 +97,18 @@ GOOD: dict[str, dict[str, tuple[str, ...]]] = {
         "decision": ("decided",),
         "groups": ("sex",),
     },
+    "alternatives": {
+        "file": ("scored.csv",),
+        "target": ("outcome",),
+        "favourable": ("repaid",),
+        "groups": ("sex",),
+        "output": ("out",),
+        "incumbent_score": ("champion",),
+        "improve": ("selection_gap",),
+        "drop": ("applied", "group", "p", "decided"),
+        "family": ("linear",),
+        "splits": ("2",),
+    },
     "demo": {"output": ("out",), "rows": ("600",)},
     "data list": {},
     "data path": {"name": ("loans",)},
@@ -241,6 +253,17 @@ def clashes() -> Iterator[Call]:
         ("evaluate", {"file": ("fifo.csv",)}),
         ("verify", {"source": ("fifo.csv",)}),
         ("verify", {"evaluated": ("loans.csv",)}),
+        ("alternatives", {"incumbent_decision": ("decided",)}),
+        ("alternatives", {"cutoff": ("0.4",), "approval_rate": ("0.4",)}),
+        ("alternatives", {"keep": ("cost=0.1",)}),
+        ("alternatives", {"resume": ()}),
+        ("alternatives", {"incumbent_score": ("outcome",)}),
+        ("alternatives", {"incumbent_score": (), "incumbent_decision": ("p",)}),
+        ("alternatives", {"incumbent_score": (), "incumbent_decision": ("decided",), "keep": ("auc=0.1",)}),
+        ("alternatives", {"labelled_only_if": ("decided=repaid",), "keep": ("error=0.1",)}),
+        ("alternatives", {"output": ("run",), "overwrite": ()}),
+        ("select", {"incumbent": ("model",)}),
+        ("verify", {"incumbent": ("model",)}),
         ("audit", {"score": ("p",)}),
         ("audit", {"cutoff": ("0.5",)}),
         ("audit", {"group_probabilities": ("p,w",)}),
@@ -299,7 +322,7 @@ def make_files(folder: Path) -> None:
     """Write the files that good and bad calls name; a run and a model are made by the commands."""
     data = ff.datasets.load_loans(n=600, seed=0)
     rng = np.random.default_rng(0)
-    names = [*data.features, "applied", "sex", "group", "outcome"]
+    names, scored = [*data.features, "applied", "sex", "group", "outcome"], list[list[Any]]()
     with (folder / "loans.csv").open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
         writer.writerow([*names, "decided", "p", "w"])
@@ -307,6 +330,9 @@ def make_files(folder: Path) -> None:
             row = ["" if (v := data.columns[name][i]) is None else v for name in names]
             p = round(float(rng.uniform(0.01, 0.99)), 3)
             writer.writerow([*row, "repaid" if p > 0.4 else "defaulted", p, 1 + i % 3])
+            scored.append([*row, "repaid" if p > 0.4 else "defaulted", p, 1 + i % 3, _champion(row, p)])
+    with (folder / "scored.csv").open("w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([[*names, "decided", "p", "w", "champion"], *scored])
     (folder / "folder").mkdir()
     (folder / "empty.csv").write_bytes(b"")
     (folder / "bytes.csv").write_bytes(bytes(range(256)) * 4)
@@ -318,6 +344,11 @@ def make_files(folder: Path) -> None:
     X = rng.normal(size=(200, 2))
     front = ff.trace(X, X[:, 0] + X[:, 1] > 0, sensitive_features=np.tile(["a", "b"], 100), n_points=2)
     front.save(folder / "frontier")
+
+
+def _champion(row: list[Any], p: float) -> float:
+    """Return a score that knows nothing of outcomes and treats one sex worse."""
+    return round(0.6 * p + 0.4 * (row[-3] == "F"), 3)
 
 
 class TooLongError(BaseException):
@@ -340,7 +371,7 @@ def patience() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-CODES = {"verify": (0, 2, 3), "audit": (0, 2, 3, 4)}
+CODES = {"verify": (0, 2, 3), "audit": (0, 2, 3, 4), "alternatives": (0, 2, 4)}
 """Exit codes of commands that have more than 0 and 2; their help says so."""
 SEVERAL = re.compile(r"[.!?] +[A-Z]")
 QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
@@ -422,6 +453,13 @@ ACCEPTED: dict[tuple[str, str], tuple[tuple[str, ...], str]] = {
     ("audit", "confidence"): (("half",), "a confidence"),
     ("audit", "min_size"): (("two",), "decisions that stay in the terminal may be of few rows"),
     ("audit", "small"): (("zero",), "0 asks for exact counts"),
+    ("alternatives", "confidence"): (("half",), "a confidence"),
+    ("alternatives", "cutoff"): (("half",), "a cut-off among the scores"),
+    ("alternatives", "approval_rate"): (("half",), "a share of people"),
+    ("alternatives", "nobody_worse"): (("zero", "half", "two", "huge", "beyond integers"), "a number of at least 0"),
+    ("alternatives", "splits"): (("two",), "numbers of splits"),
+    ("alternatives", "max_fits"): (("two", "huge", "beyond integers"), "numbers of fits"),
+    ("alternatives", "max_seconds"): (("half", "two", "huge", "beyond integers"), "numbers of seconds"),
     ("trace", "n_points"): (("two",), "two points are the fewest"),
     ("trace", "cutoff"): (("half",), "a cut-off among the scores"),
     ("trace", "approval_rate"): (("half",), "a share of people"),

@@ -9,6 +9,7 @@ from functools import partial
 
 import typer
 
+from .alternatives import alternatives
 from .audit import audit
 from .data import data_app
 from .demo import demo
@@ -29,7 +30,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # help is text: markup would turn "by:ID:" into a picture
     context_settings={"default_map": {"help": False, "data": {"help": False}}},  # typer loads pydantic to read None
 )
-for command in (trace, show, report, select, predict, evaluate, verify, audit, demo):
+for command in (trace, show, report, select, predict, evaluate, verify, audit, alternatives, demo):
     app.command()(interruptible(command))
 app.add_typer(data_app, name="data")
 app.callback(help=PURPOSE)(options)

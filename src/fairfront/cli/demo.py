@@ -34,7 +34,7 @@ def demo(
     ] = 0,
     overwrite: Overwrite = False,
 ) -> None:
-    """Run the whole workflow on embedded data, up to a chosen model.
+    """Run the whole workflow on embedded data, to a chosen model.
 
     The frontier of loan decisions is traced, shown in the terminal, drawn, and written as a page.
 

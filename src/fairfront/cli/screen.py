@@ -19,40 +19,17 @@ from rich.table import Table
 
 from .. import __version__
 from ..exceptions import FairfrontError, InputError, spelling
+from .words import OPTIONS
 
 if TYPE_CHECKING:
     from ..runs import Run
+    from ..runs.champion import Champion
 
 Mistake: type[Exception] = typer.BadParameter.__mro__[2]
 """What typer raises where words cannot be read as a command; it has no public name of its own."""
 SHOWN = 60
 INTERRUPTED = 130
 """Exit code of a command that got SIGINT: 128 and its number."""
-NAMES = (
-    "allow approval_rate at_least at_most checkpoint confidence costs cross cutoff decimal delimiter drop encoding "
-    "favourable group_probabilities groups id keep loss max_fits min_size notion overwrite resume ridge small split "
-    "stability control exposure offset reasons strata surrogate target text units use_sensitive weight within"
-)
-OPTIONS = {name: f"--{name.replace('_', '-')}" for name in NAMES.split()} | {
-    "favourable_side='above'": "--favourable above",
-    "favourable_side='below'": "--favourable below",
-    "least": "--least-gap",
-    "most": "--most",
-    "n_points": "--points",
-    "reference": "--ref",
-    "signs": "--monotone",
-    "dates": "--date",
-    "numbers": "--number",
-    "trusted": "--trust",
-    "confidence=None (0)": "--confidence 0",
-    "cutoff=, approval_rate= or costs=": "--cutoff, --approval-rate or --costs",
-    "units='rates'": "--units rates",
-    "units='losses'": "--units losses",
-    "estimator": "--model",
-    "held_out=True": "a split without validation rows, such as 80/20,",
-    "None": "none",
-}
-"""How the command spells what the functions that it calls name in their errors and warnings."""
 
 
 def checked(param: typer.CallbackParam, path: Path | None) -> Path | None:
@@ -78,10 +55,8 @@ TableFile = Annotated[
     Path, typer.Argument(help="CSV, TSV, Parquet or Feather; CSV and TSV may be gzipped.", callback=checked)
 ]
 RunFolder = Annotated[Path, typer.Argument(help="Folder written by fairfront trace.", callback=checked)]
-Groups = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMNS", help="Sensitive features, such as sex,race:ref=White or age:bands=25,40,65."),
-]
+GROUPED = typer.Option(metavar="COLUMNS", help="Sensitive features, such as sex,race:ref=White or age:bands=25,40,65.")
+Groups = Annotated[str | None, GROUPED]
 Reference = Annotated[
     str | None,
     typer.Option("--ref", metavar="GROUP", help='Reference group of one column, or with --cross, such as "White & M".'),
@@ -103,7 +78,12 @@ Small = Annotated[
         metavar="N", help="Round counts below this: 10, or 0 for exact counts, where the rows may be seen anyway."
     ),
 ]
-Data = Annotated[Path | None, path_option("With --small 0: the file that the run was traced from.")]
+Data = Annotated[
+    Path | None, path_option("With --small 0: the file that the run was traced from; of a dossier, the one searched.")
+]
+Incumbent = Annotated[
+    Path | None, path_option("Of a dossier: the model in use, where it was given to alternatives as a file or folder.")
+]
 Sign = Annotated[Path | None, path_option("PEM file of the Ed25519 private key to sign with (extra sign).")]
 
 
@@ -268,14 +248,26 @@ def stored_at(path: Path, kind: Any, expected: str, trusted: list[str] | None) -
     """Return what a folder holds if it is of a kind; types of estimators that others wrote are confirmed by name."""
     from ..runs import load
 
-    for name in trusted or ():
-        if "." not in name or not all(part.isidentifier() for part in name.split(".")):
-            raise InputError(f"--trust is {name!r}, expected the full name of a type such as package.module.Type.")
-    found = load(path, trusted=trusted or [])
+    found = load(path, trusted=check_trust(trusted))
     if not isinstance(found, kind):
         what = {"Run": "run", "TableModel": "model"}.get(type(found).__name__, "frontier")
         raise InputError(f"{path} holds a {what}, expected {expected}.")
     return found
+
+
+def check_trust(trusted: list[str] | None) -> list[str]:
+    for name in trusted or ():
+        if "." not in name or not all(part.isidentifier() for part in name.split(".")):
+            raise InputError(f"--trust is {name!r}, expected the full name of a type such as package.module.Type.")
+    return trusted or []
+
+
+def champion_at(path: Path | None, trusted: list[str] | None) -> Champion | None:
+    """Return the model in use that is given as a file or folder."""
+    from ..runs.champion import read_champion
+
+    known = check_trust(trusted)
+    return None if path is None else read_champion(path, known)
 
 
 def run_at(path: Path, trusted: list[str] | None = None, small: int = 10, data: Path | None = None) -> Run:

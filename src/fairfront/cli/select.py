@@ -12,11 +12,13 @@ import typer
 from ..exceptions import InputError
 from .screen import (
     Data,
+    Incumbent,
     Overwrite,
     RunFolder,
     Sign,
     Small,
     Trust,
+    champion_at,
     check_data,
     checked,
     path_option,
@@ -87,16 +89,19 @@ def select(
     overwrite: Overwrite = False,
     small: Small = 10,
     data: Data = None,
+    incumbent: Incumbent = None,
     sign: Sign = None,
 ) -> None:
     """Choose a model of a run and write it with its card.
 
     The rule is applied on validation (without one, on training rows, each judged without itself), at the operating
     point of the run, and a record of the decision is kept. Among the models that meet the rules, the one with the
-    lowest error is taken, unless --least-gap or --most is given.
+    lowest error is taken, unless --least-gap or --most is given. Of a dossier written by fairfront alternatives, --id
+    and --data choose a model, which is fitted again from the file that was searched.
 
     Example: fairfront select run --least-gap tpr --within error=0.005 --by "A. Smith" -o model
     """
+    from ..improvability.dossier import is_dossier
     from ..measures.disclosure import EXACT, ROUNDED
     from ..runs.archive import MODEL, check_formats
     from ..runs.card import read_about
@@ -108,6 +113,13 @@ def select(
     from ..storage.places import check_new_folder
     from ..validation import check_confidence
 
+    if is_dossier(run):
+        _choose_alternative(run, output, id, data, incumbent, trust, reason, by, overwrite, sign)
+        return
+    if incumbent is not None:
+        raise InputError(
+            "--incumbent goes with a dossier of fairfront alternatives, found another folder; leave it out."
+        )
     if confidence:
         check_confidence(confidence)
     said_of = {"owner": owner, "version": model_version, "use": use, "monitoring": monitoring}
@@ -138,6 +150,35 @@ def select(
     names, more = model.columns, len(model.columns) - LISTED
     rest = f" and {more} more, which the card lists" if more > 0 else ""
     say(screen(), *filter(None, said), f"Predictions read the columns {', '.join(names[:LISTED])}{rest}.")
+
+
+def _choose_alternative(
+    folder: Path,
+    output: Path,
+    id: int | None,
+    data: Path | None,
+    incumbent: Path | None,
+    trust: list[str] | None,
+    reason: str,
+    by: str,
+    overwrite: bool,
+    sign: Path | None,
+) -> None:
+    from ..runs.archive import MODEL
+    from ..runs.inquiry_choice import dossier_at, write_alternative
+    from ..runs.manifest import key_of
+    from ..storage.places import check_new_folder
+
+    if id is None or data is None:
+        raise InputError(f"{folder} is a dossier, expected --id N and --data FILE, the file that was searched.")
+    check_new_folder(output, MODEL, overwrite)
+    key, stored = key_of(sign), dossier_at(folder)
+    champion = champion_at(incumbent, trust)
+    model, decision = write_alternative(
+        stored, id, data, output, champion, reason=reason, by=by, overwrite=overwrite, key=key
+    )
+    said = [f"id {id}: {model.about['family']}.", model.about["operating_point"], *decision.notes]
+    say(screen(), *said, f"Model and decision record: {output}; the record is in {folder} too.")
 
 
 @reads

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,10 +14,12 @@ from ..exceptions import ChangedError, InputError
 from .screen import (
     AsJson,
     Data,
+    Incumbent,
     Overwrite,
     RunFolder,
     Small,
     Trust,
+    champion_at,
     checked,
     path_option,
     printable,
@@ -95,7 +98,7 @@ def report(
     small: Small = 10,
     data: Data = None,
 ) -> None:
-    """Write the explorer of a run: one HTML page to choose a model in.
+    """Write the explorer of a run: an HTML page to choose in.
 
     The page is self-contained and shows the frontier, rates per group, and who gains and who loses.
     Figures are of the validation part and of other files that were evaluated; the test part is not in the file.
@@ -111,11 +114,13 @@ def report(
 
 
 def verify(
-    folder: Annotated[Path, typer.Argument(help="Folder written by fairfront trace or select.", callback=checked)],
+    folder: Annotated[
+        Path, typer.Argument(help="Folder written by fairfront trace, select or alternatives.", callback=checked)
+    ],
     source: Annotated[
         Path,
         typer.Argument(
-            help="The file that the run was traced from; the run that the model was chosen from.", callback=checked
+            help="The file that was traced or searched; the run that the model was chosen from.", callback=checked
         ),
     ],
     data: Annotated[
@@ -126,31 +131,25 @@ def verify(
         typer.Option(metavar="PATH", help="File of an evaluation of the run, judged again; may be repeated."),
     ] = None,
     key: Annotated[Path | None, path_option("PEM file of the Ed25519 public key that must have signed it.")] = None,
+    incumbent: Incumbent = None,
     trust: Trust = None,
     json_output: AsJson = False,
 ) -> None:
-    """Reproduce a run or a model and compare every field.
+    """Reproduce a run, model or dossier and compare all fields.
 
-    A run is traced again from its rows and manifest, a model selected again from its run, and all files are compared.
+    A run is traced again from its rows and manifest, a model selected again from its run, a dossier of fairfront
+    alternatives searched again from its rows, and all files are compared.
 
     Exit codes: 0 everything agrees, 2 bad input, 3 something differs, was changed after it was written, or lacks the
     signature that --key requires.
 
     Example: fairfront verify run adult.csv
     """
-    from ..runs import Run, TableModel, verify_model, verify_run
     from ..runs.verification import Check, agrees
 
     what = ""
     try:
-        found = stored_at(folder, (Run, TableModel), "a run or a model", trust)
-        if isinstance(found, TableModel):
-            checks = verify_model(folder, run_at(source, trust), data, key, trust or (), evaluated or ())
-        elif data is not None:
-            raise InputError("--data goes with a model; a run is compared with the file in the second place.")
-        else:
-            checks = verify_run(found, source, key=key, evaluated=evaluated or ())
-        what = "model" if isinstance(found, TableModel) else "run"
+        what, checks = _compared(folder, source, data, evaluated or (), key, incumbent, trust)
     except ChangedError as error:
         checks = [Check("files", False, str(error))]
     if json_output:
@@ -161,6 +160,39 @@ def verify(
     else:
         typer.echo(f"fairfront: {printable(checks[0].found)}", err=True)
     raise typer.Exit(0 if agrees(checks) else DIFFERS)
+
+
+def _compared(
+    folder: Path,
+    source: Path,
+    data: Path | None,
+    evaluated: Sequence[Path],
+    key: Path | None,
+    incumbent: Path | None,
+    trust: list[str] | None,
+) -> tuple[str, list[Check]]:
+    """Return what the folder holds, and the comparisons."""
+    from ..improvability.dossier import is_dossier
+    from ..runs import Run, TableModel, verify_model, verify_run
+    from ..runs.inquiry_verification import verify_search
+
+    if is_dossier(folder):
+        return "dossier", verify_search(folder, source, champion_at(incumbent, trust), key)
+    if incumbent is not None:
+        raise InputError(
+            "--incumbent goes with a dossier of fairfront alternatives, found another folder; leave it out."
+        )
+    found = stored_at(folder, (Run, TableModel), "a run or a model", trust)
+    if isinstance(found, TableModel):
+        if is_dossier(source):
+            raise InputError(
+                f"{folder} was chosen from the dossier {source}, expected a model of a run; verify the dossier, with "
+                "the file that was searched, and select the model again."
+            )
+        return "model", verify_model(folder, run_at(source, trust), data, key, trust or (), evaluated)
+    if data is not None:
+        raise InputError("--data goes with a model; a run is compared with the file in the second place.")
+    return "run", verify_run(found, source, key=key, evaluated=evaluated)
 
 
 def _show_checks(what: str, checks: list[Check]) -> None:

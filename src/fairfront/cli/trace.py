@@ -188,7 +188,7 @@ def trace(
     given = {name: value for name, value in given.items() if value not in (None, [], ())}
     settings = Settings.of(**{**given, "missing": (*MISSING, *reading["missing"])})
     console = screen(stderr=json_output)
-    told = partial(_say_what_was_read, console)
+    told = partial(say_what_was_read, console)
     try:
         run = run_of(file, settings, checkpoint=checkpoint, resume=resume, on_read=told)
     except KeyboardInterrupt:
@@ -204,7 +204,7 @@ def trace(
     print_next(console, run, output)
 
 
-def _say_what_was_read(console: Console, prepared: Prepared) -> None:
+def say_what_was_read(console: Console, prepared: Prepared, split: bool = True) -> None:
     from ..objectives import count_in_words
 
     kinds = prepared.schema.kinds
@@ -214,8 +214,10 @@ def _say_what_was_read(console: Console, prepared: Prepared) -> None:
     lines = [
         f"{rows} rows. Numeric columns: {', '.join(numbers) or 'none'}.",
         f"Categorical columns: {', '.join(texts) or 'none'}.",
-        f"{prepared.split_words} " + ", ".join(f"{part} {n}" for part, n in prepared.sizes.items()) + " rows.",
     ]
+    if split:
+        sizes = ", ".join(f"{part} {n}" for part, n in prepared.sizes.items())
+        lines.append(f"{prepared.split_words} {sizes} rows.")
     said = {kind: [each.sentence for each in prepared.findings if each.kind == kind] for kind in KINDS}
     lines += [" ".join(said[kind]) for kind in KINDS[:-1] if said[kind]]
     if prepared.unlabelled:

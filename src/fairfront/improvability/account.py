@@ -100,8 +100,20 @@ class Sources(Section):
                 f"The favourable label is {record['favourable']!r}. {record['covers']}",
                 *(f"Groups of {name!r}: {', '.join(levels)}." for name, levels in record["groups"].items()),
                 *record["notes"],
+                *_origin(record),
             ],
         )
+
+
+def _origin(record: Mapping[str, Any]) -> Iterator[str]:
+    """Say where rows and incumbent are from, of a search in a file."""
+    if "data" in record:
+        data, file = record["data"], record["incumbent"].get("file")
+        yield f"The file is {data['name']} (sha256 {data['sha256']})."
+        if file is not None:
+            yield f"The incumbent's file is {file} (sha256 {record['incumbent']['sha256']})."
+        yield f"Alternatives may use these columns: {', '.join(record['features'])}."
+        yield from record["findings"]
 
 
 def _covers(data: Data) -> str:

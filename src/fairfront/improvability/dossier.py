@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..storage.folders import write_file, write_folder
-from ..storage.packages import write_checksums
+from ..exceptions import ChangedError
+from ..storage.documents import read_json
+from ..storage.folders import make_folder, write_file, write_folder
+from ..storage.packages import SIGNATURE, check_checksums, checksum_of, write_checksums
 from ..storage.places import CHECKSUMS, anything
-from ..storage.seals import Inventory
+from ..storage.seals import Inventory, write_signature
 from ..validation import check_flag
 from .account import TITLE, Evidence, Limits, Models, Question, Sources, Tried
 from .curves import Curves
@@ -36,17 +38,23 @@ SECTIONS: list[Section] = [
     Limits(),
 ]
 """Sections in their order; what one finds is in the record of those after it too."""
-FILES = ("summary.md", "dossier.md", "dossier.json", "dossier.html")
+DECISIONS = "decisions"
+"""Folder in which choices among the models of the dossier are kept."""
+RECORD = "dossier.json"
+FILES = ("summary.md", "dossier.md", RECORD, "dossier.html")
 INVENTORY = Inventory(
     "dossier",
     files={
         "summary.md": lambda data: data.startswith(f"# {TITLE}".encode()),
         "dossier.md": lambda data: data.startswith(f"# {TITLE}".encode()),
-        "dossier.json": lambda data: f'"format": "{FORMAT}"'.encode() in data,
+        RECORD: lambda data: f'"format": "{FORMAT}"'.encode() in data,
         "dossier.html": lambda data: GENERATOR.encode() in data,
+        f"{DECISIONS}/[0-9]*.json": lambda data: b'"format": "fairfront decision"' in data,
         CHECKSUMS: anything,
+        SIGNATURE: lambda data: len(data) == 64,
     },
     listed=True,
+    growing=DECISIONS,
 )
 
 
@@ -58,8 +66,8 @@ def record_of(search: Search) -> dict[str, Any]:
     return found
 
 
-def write_dossier(path: Any, record: Mapping[str, Any], *, overwrite: bool = False) -> Path:
-    """Write the folder, whole or not at all, with a list of checksums."""
+def write_dossier(path: Any, record: Mapping[str, Any], *, overwrite: bool = False, key: Any = None) -> Path:
+    """Write the folder, whole or not at all, with a list of checksums, signed where there is a private key."""
     check_flag(overwrite, "overwrite")
 
     def fill(folder: Path) -> None:
@@ -68,6 +76,23 @@ def write_dossier(path: Any, record: Mapping[str, Any], *, overwrite: bool = Fal
         texts = [text_of(short), text_of(parts), json.dumps(record, indent=1, allow_nan=False) + "\n", page_of(parts)]
         for name, text in zip(FILES, texts, strict=True):
             write_file(folder / name, text)
+        make_folder(folder / DECISIONS)
         write_checksums(folder)
+        if key is not None:
+            write_signature(folder, key)
 
     return write_folder(path, fill, INVENTORY, overwrite=overwrite)
+
+
+def is_dossier(path: Any) -> bool:
+    return (Path(path) / RECORD).is_file()
+
+
+def read_dossier(path: Any) -> tuple[dict[str, Any], str]:
+    """Return the record of a folder, and one checksum of its files but for choices; changed files are refused."""
+    folder = Path(path)
+    checksum = checksum_of(check_checksums(folder, growing=DECISIONS), (DECISIONS,))
+    found = read_json(folder / RECORD)
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise ChangedError(f"{folder / RECORD} is not of the format {FORMAT!r}; search again with this fairfront.")
+    return found, checksum

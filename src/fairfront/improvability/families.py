@@ -86,6 +86,8 @@ class Found:
     fits: int
     probability: bool = True
     rates: tuple[float | None, ...] | None = None
+    models: Models | None = None
+    """The models themselves, in the order of the settings; None of what cannot be written, such as scores."""
 
 
 class Family(ABC):
@@ -113,7 +115,7 @@ def _of_models(family: str, data: Data, models: Models, settings: Sequence[Mappi
         point = OperatingPoint(Operating(cutoff=cutoff), np.array([cutoff]), probable, "search")
         return at_cutoff(models.build(place), point, 0, models.task)
 
-    return Found(family, tuple(settings), responses, build, fits, bool(np.all(models.probable)))
+    return Found(family, tuple(settings), responses, build, fits, bool(np.all(models.probable)), models=models)
 
 
 class Linear(Family):
@@ -177,7 +179,7 @@ class LeftOut(Family):
         for k in range(1, min(most, DROPPED, X.shape[1] - 1) + 1):
             kept = np.sort(order[k:])
             models.append(_logistic(X, known["y"], known["sample_weight"], kept))
-            settings.append({"left_out": [int(j) for j in order[:k]]})
+            settings.append({"left_out": list(dict.fromkeys(data.names[int(j)] for j in order[:k]))})
         if not models:
             return None
         names = tuple(map(str, range(len(models))))

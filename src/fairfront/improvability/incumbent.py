@@ -64,7 +64,7 @@ def read_incumbent(given: Any, X: Any, labels: Any, task: Task, operating: Opera
 
 
 def _of_model(model: Any, X: Any, labels: Any, task: Task, operating: Operating) -> Incumbent:
-    name = type(model).__name__
+    name = getattr(model, "title", type(model).__name__)
     try:
         found, cut = scores_of(model, X, task, spelled("incumbent"))
         _, deciding = judged_scores(model, X, task, spelled("incumbent"))

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 from sklearn.linear_model import LogisticRegression
 
+from ..frontier.models import Models
 from ..measures.cutoffs import cutoffs_for_rate, decide
-from ..objectives import Array
+from ..objectives import Array, Task
 from ..problems.resources import blas_threads
 from ..validation.inputs import check_matrix
 from .estimates import Answers
@@ -58,12 +59,16 @@ class Candidate:
     promise: float
     answers: Answers = field(repr=False)
     build: Callable[[], Any] = field(repr=False)
+    models: Models | None = field(default=None, repr=False)
+    place: int = 0
+    """Where it is among the models of its family, which can be written; None where it cannot."""
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """What one split found: candidates, best promise first, and the claims of the first on the judge rows."""
 
+    task: Task
     search: Ints
     judge: Ints
     incumbent: Answers
@@ -148,7 +153,7 @@ def search_split(
     ranked = tuple(candidates[i] for i in order)
     rows, before = data.sample.take(judge), said.take(judge)
     claims = wanted.claims(rows, before, ranked[0].answers, pairs) if ranked else {}
-    return Outcome(search, judge, said, pairs, ranked, claims, fits, tuple(notes))
+    return Outcome(data.task, search, judge, said, pairs, ranked, claims, fits, tuple(notes))
 
 
 def _compared(
@@ -171,7 +176,9 @@ def _compared(
         cutoff = float(cutoffs_for_rate(there[i], rate, rows.weight, between=True)[0])
         said = [Answers(decide(each[i], cutoff), each[i], found.probability) for each in (there, scores)]
         promise = weakest(wanted.claims(rows, before, said[0], pairs))
-        made.append(Candidate(found.family, settings, cutoff, promise, said[1], _builder(found, i, cutoff)))
+        made.append(
+            Candidate(found.family, settings, cutoff, promise, said[1], _builder(found, i, cutoff), found.models, i)
+        )
     return made
 
 

@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..exceptions import ChangedError, InputError
 from ..frontier.frontier_columns import subset
@@ -25,6 +25,14 @@ from .manifest import as_text, seal
 
 if TYPE_CHECKING:
     from .run import Run
+
+
+class Kept(Protocol):
+    """A run or a dossier, by the folder that it is in."""
+
+    @property
+    def path(self) -> Path | None: ...
+
 
 DECISIONS = "decisions"
 """Folder of a run in which decisions are kept."""
@@ -116,7 +124,7 @@ def write_records(folder: Path, manifest: Mapping[str, Any], records: Sequence[M
         write_file(folder / DECISIONS / f"{n:04d}.json", as_text(record))
 
 
-def check_recordable(run: Run, key: Any = None) -> None:
+def check_recordable(run: Kept, key: Any = None) -> None:
     """Refuse a run to which nothing can be added, before its test part is opened or other rows are judged."""
     if run.path is None:
         raise InputError("the run has no folder yet, expected one that was saved; call run.save(path) first.")
@@ -153,7 +161,7 @@ def current(run: Run) -> Run:
     return replace(run, frontier=front, external=external, decisions=known)
 
 
-def add_record(run: Run, decision: Decision, key: Any = None) -> None:
+def add_record(run: Kept, decision: Decision, key: Any = None) -> None:
     """Write the next record of a run, list it, and sign the list.
 
     A kill before the list is written leaves a record that continues the chain, and the next one lists it.

@@ -1,0 +1,143 @@
+"""The choice of an alternative: a model of a dossier, fitted again from the file that was searched, and its record."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..exceptions import ChangedError, FairfrontWarning, InputError, spelled
+from ..frontier.linear_models import LinearModels
+from ..frontier.rule_models import RuleModels
+from ..improvability import Alternatives
+from ..improvability.dossier import DECISIONS, read_dossier
+from ..storage.folders import make_folder, turn, write_folder
+from ..storage.packages import digest, found_in
+from ..tables.source import fingerprint
+from ..validation import check_text
+from . import decision_chain as chain
+from .archive import MODEL, fill_model
+from .champion import Champion
+from .decision import Decision
+from .inquiry import Asked, Inquiry, searched
+from .manifest import as_text, now
+from .model import TableModel
+
+SAME = ("family", "settings", "approval_rate", "error", "auc")
+
+
+@dataclass(frozen=True)
+class Dossier:
+    """A dossier as it is stored, with the choices made from it."""
+
+    path: Path
+    record: Mapping[str, Any]
+    checksum: str
+    decisions: tuple[Mapping[str, Any], ...]
+
+
+def dossier_at(path: Any) -> Dossier:
+    folder = Path(path)
+    record, checksum = read_dossier(folder)
+    return Dossier(folder, record, checksum, chain.read_records(folder, found_in(folder), [checksum]))
+
+
+def write_alternative(
+    stored: Dossier,
+    id: int,
+    data: Any,
+    output: Path,
+    champion: Champion | None = None,
+    *,
+    reason: str = "",
+    by: str = "",
+    overwrite: bool = False,
+    key: Any = None,
+) -> tuple[TableModel, Decision]:
+    """Write a model of the first split to a folder and the record to the dossier, and return both.
+
+    The first split is searched again, with all families, and has to give the model that the dossier tells of.
+    """
+    check_text(reason, "reason")
+    check_text(by, "by")
+    chain.check_recordable(stored, key)
+    _check_asked(stored, id, data)
+    inquiry = replace(Inquiry.from_json(stored.record["settings"]), n_splits=1, max_seconds=None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FairfrontWarning)
+        found, rows = searched(data, inquiry, champion)
+    line = stored.record["table"][id]
+    if len(found.table) <= id or any(found.table[id].get(name) != line.get(name) for name in SAME):
+        raise ChangedError(f"model {id} came out otherwise than {stored.path} has it; see fairfront verify.")
+    model = _model(found, rows, id)
+    with turn(stored.path / DECISIONS):
+        stored = dossier_at(stored.path)
+        decision = _decision(stored, id, float(model.cutoff or 0.0), reason, by)
+        model = replace(model, decision=decision.to_json())
+
+        def fill(folder: Path) -> None:
+            fill_model(model, folder, key=key)
+            chain.add_record(stored, decision, key)
+
+        make_folder(stored.path / DECISIONS)
+        write_folder(output, fill, MODEL, overwrite=overwrite)
+    return model, decision
+
+
+def _check_asked(stored: Dossier, id: int, data: Any) -> None:
+    if "settings" not in stored.record:
+        raise InputError(f"{stored.path} was made in Python from arrays, expected one of fairfront alternatives.")
+    last = len(stored.record["table"]) - 1
+    if not 1 <= id <= last:
+        raise InputError(f"{spelled('id')} is {id}, expected a model of the dossier, from 1 to {last}.")
+    if fingerprint(data) != stored.record["data"]["sha256"]:
+        raise InputError(
+            f"{data} is not the file that was searched ({stored.record['data']['name']}, by its sha256), expected that "
+            "file: the model is fitted again from it."
+        )
+
+
+def _model(found: Alternatives, rows: Asked, id: int) -> TableModel:
+    chosen, task = found.outcome.candidates[id - 1], found.outcome.task
+    if chosen.models is None:
+        raise InputError(
+            f"model {id} is of the family {chosen.family!r}, which fits nothing that can be written, expected a model "
+            "of another; use the incumbent at the cut-off that the dossier has."
+        )
+    ours = isinstance(chosen.models, (LinearModels, RuleModels))
+    points: Any = chosen.models.take([chosen.place]) if ours else None
+    if ours:
+        points = replace(points, feature_names=rows.encoder.feature_names)
+    about = {
+        "id": id,
+        "favourable": task.favourable_label,
+        "family": chosen.family,
+        "settings": dict(chosen.settings),
+        "operating_point": f"Alternative {id} of a search; its cut-off is {chosen.cutoff:.4g}.",
+    }
+    estimator = None if ours else chosen.models.build(chosen.place)
+    return TableModel(rows.encoder, points, task, about, estimator=estimator, cutoff=chosen.cutoff)
+
+
+def _decision(stored: Dossier, id: int, cutoff: float, reason: str, by: str) -> Decision:
+    record = stored.record
+    told = tuple(each for each in record["table"] if each["id"] in (0, id) or each["p"] is not None)
+    line = record["table"][id]
+    notes = () if line["qualified"] else (f"id {id} does not qualify: {line['why']}",)
+    return Decision(
+        id=id,
+        rule={"id": id},
+        reason=reason,
+        by=by,
+        at=now(),
+        opened=1 + len(stored.decisions),
+        points=len(record["table"]) - 1,
+        candidates=told,
+        data=record["data"]["sha256"],
+        run=stored.checksum,
+        previous=digest(as_text(stored.decisions[-1])) if stored.decisions else None,
+        operating={"rule": "the incumbent's approval rate", "cutoff": cutoff, "placed_on": "search rows"},
+        notes=(record["finding"], *notes),
+    )

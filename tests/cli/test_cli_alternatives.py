@@ -1,0 +1,169 @@
+"""``fairfront alternatives``: from a file to a dossier that can be reproduced, and to a model that was chosen."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+import fairfront as ff
+from tests.improvability.test_improvability import lender
+from tests.support.cli import command
+from tests.support.extras import optional
+
+NAMES = ("income", "tenure", "debt", "area", "sex", "repaid", "p", "d", "seen")
+
+
+def rows(n: int = 2400) -> list[list[Any]]:
+    given = lender(n, 0)
+    p = expit(given["incumbent"])
+    group = given["sensitive_features"]["group"]
+    columns = [*np.round(given["X"].T, 4), group, given["y"], np.round(p, 5), (p >= 0.5) * 1, (p >= 0.3) * 1]
+    return [list(row) for row in zip(*(each.tolist() for each in columns), strict=True)]
+
+
+def write(path: Path, lines: Sequence[Sequence[Any]]) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([NAMES, *lines])
+    return path
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(tmp_path_factory.mktemp("lender") / "loans.csv", rows())
+
+
+def search(file: Path, output: Path, *more: str, drop: str = "pdseen") -> Any:
+    """Run the command; columns of the incumbent that it does not read are dropped."""
+    asked = ["--target", "repaid", "--favourable", "1", "--groups", "sex", "--family", "linear", "--splits", "2"]
+    aside = [word for name in ("p", "d", "seen") if name in drop and name not in more for word in ("--drop", name)]
+    return command("alternatives", str(file), *asked, *aside, *more, "-o", str(output))
+
+
+def record_of(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "dossier.json").read_text())
+    return found
+
+
+def test_from_a_file_to_a_dossier_a_choice_and_back(file: Path, tmp_path: Path) -> None:
+    output, model = tmp_path / "search", tmp_path / "model"
+    done = search(file, output, "--incumbent-score", "p")
+    assert done.returncode == 0, done.stderr
+    assert "The search finds a fairer alternative" in done.stdout
+    record = record_of(output)
+    assert record["features"] == ["income", "tenure", "debt", "area"]
+    assert len(record["data"]["sha256"]) == 64
+    summary = (output / "summary.md").read_text()
+    assert "Asked: is there a model" in summary
+    assert record["data"]["sha256"] in (output / "dossier.md").read_text()
+    assert command("verify", str(output), str(file)).returncode == 0
+    chosen = command("select", str(output), "--id", "1", "--data", str(file), "--by", "A. Smith", "-o", str(model))
+    assert chosen.returncode == 0, chosen.stderr
+    kept = json.loads((output / "decisions" / "0001.json").read_text())
+    assert (kept["id"], kept["by"]) == (1, "A. Smith")
+    approved = ff.load(model).predict(file) == 1
+    assert abs(approved.mean() - np.mean([line[7] for line in rows()])) < 0.03
+    assert command("verify", str(output), str(file)).returncode == 0
+    again = search(file, output, "--incumbent-score", "p", "--overwrite")
+    assert again.returncode == 2
+    assert "decision record" in again.stderr
+
+
+def test_another_file_or_an_edit_is_not_reproduced(file: Path, tmp_path: Path) -> None:
+    output = tmp_path / "search"
+    search(file, output, "--incumbent-score", "p")
+    other = write(tmp_path / "other.csv", rows()[::-1])
+    assert command("verify", str(output), str(other)).returncode == 3
+    done = command("select", str(output), "--id", "1", "--data", str(other), "-o", str(tmp_path / "model"))
+    assert (done.returncode, "not the file that was searched" in done.stderr) == (2, True)
+    text = (output / "dossier.json").read_text()
+    (output / "dossier.json").write_text(text.replace('"seed": 0', '"seed": 1'))
+    done = command("verify", str(output), str(file))
+    assert (done.returncode, "was changed after it was written" in done.stderr) == (3, True)
+
+
+def test_no_alternative_is_exit_code_4(file: Path, tmp_path: Path) -> None:
+    done = search(file, tmp_path / "search", "--incumbent-score", "p", "--keep", "auc=0", "--nobody-worse", "0")
+    assert done.returncode == 4
+    assert "does not show that there is none" in done.stdout
+    assert record_of(tmp_path / "search")["qualified"] == []
+
+
+def test_decisions_and_labels_of_the_approved_alone(file: Path, tmp_path: Path) -> None:
+    done = search(file, tmp_path / "a", "--incumbent-decision", "d", "--json")
+    assert json.loads(done.stdout)["keep"] == {"error": 0.005}
+    known = [[*line[:5], line[5] if line[8] else "", *line[6:]] for line in rows()]
+    partly = write(tmp_path / "partly.csv", known)
+    asked = ("--incumbent-score", "p", "--labelled-only-if", "seen=1", "--improve", "selection_gap")
+    done = search(partly, tmp_path / "b", *asked, "--keep", "auc=0.02", drop="d")
+    assert done.returncode in (0, 4), done.stderr
+    record = record_of(tmp_path / "b")
+    assert record["rows"]["all"] == len(known)
+    assert "error" not in record["table"][0]
+    assert "known only for some rows" in (tmp_path / "b" / "summary.md").read_text()
+    assert command("verify", str(tmp_path / "b"), str(partly)).returncode == 0
+
+
+def test_the_incumbent_as_a_model(file: Path, tmp_path: Path) -> None:
+    skops, pandas = optional("skops.io"), optional("pandas")
+    from sklearn.linear_model import LogisticRegression
+
+    frame = pandas.read_csv(file)
+    fitted = LogisticRegression().fit(frame[["income", "tenure", "debt", "area"]], frame["repaid"])
+    skops.dump(fitted, tmp_path / "champion.skops")
+    done = search(file, tmp_path / "a", "--incumbent", str(tmp_path / "champion.skops"), "--keep", "auc=0.02")
+    assert done.returncode == 0, done.stderr
+    record = record_of(tmp_path / "a")
+    assert record["incumbent"]["file"] == "champion.skops"
+    wrong = np.mean(fitted.predict(frame[["income", "tenure", "debt", "area"]]) != frame["repaid"])
+    assert abs(record["table"][0]["error"] - wrong) < 0.03
+    assert command("verify", str(tmp_path / "a"), str(file)).returncode == 2
+    given = ("--incumbent", str(tmp_path / "champion.skops"))
+    assert command("verify", str(tmp_path / "a"), str(file), *given).returncode == 0
+    made = command("select", str(tmp_path / "a"), "--id", "1", "--data", str(file), *given, "-o", str(tmp_path / "m"))
+    assert made.returncode == 0, made.stderr
+    done = search(file, tmp_path / "b", "--incumbent", str(tmp_path / "m"), "--keep", "auc=0.02")
+    assert done.returncode in (0, 4), done.stderr
+
+
+def test_a_search_goes_on_where_it_stopped(file: Path, tmp_path: Path) -> None:
+    notes = ("--incumbent-score", "p", "--checkpoint", str(tmp_path / "notes"))
+    search(file, tmp_path / "a", *notes)
+    search(file, tmp_path / "b", *notes, "--resume", "--splits", "3")
+    search(file, tmp_path / "c", "--incumbent-score", "p", "--splits", "3")
+    assert record_of(tmp_path / "b")["split_p_values"] == record_of(tmp_path / "c")["split_p_values"]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--incumbent-score", "p", "--incumbent-decision", "d"), "expected one of them"),
+        (("--incumbent-score", "q"), "--incumbent-score names 'q'"),
+        (("--incumbent-decision", "income"), "expected decisions with the values of the target"),
+        (("--incumbent-score", "p", "--keep", "auc"), "expected FIGURE=TOLERANCE"),
+        (("--incumbent-score", "p", "--keep", "speed=1"), "--keep names 'speed'"),
+        (("--incumbent-score", "p", "--improve", "lift"), "--improve is 'lift'"),
+        (("--incumbent-score", "p", "--family", "forest"), "unknown family"),
+        (("--incumbent-score", "p", "--labelled-only-if", "seen"), "expected COLUMN=VALUE"),
+        (("--incumbent", "nowhere.skops"), "--incumbent nowhere.skops cannot be read"),
+        (("--incumbent-score", "p", "--output", "nowhere/search"), "nowhere"),
+    ],
+)
+def test_mistakes_are_one_sentence_in_the_words_of_the_shell(
+    file: Path, tmp_path: Path, more: Sequence[str], said: str
+) -> None:
+    done = search(file, tmp_path / "search", *more) if "--output" not in more else _elsewhere(file, more)
+    assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "search").exists()
+
+
+def _elsewhere(file: Path, more: Sequence[str]) -> Any:
+    asked = ["--target", "repaid", "--favourable", "1", "--groups", "sex"]
+    return command("alternatives", str(file), *asked, *more)
