@@ -179,7 +179,8 @@ class LeftOut(Family):
         for k in range(1, min(most, DROPPED, X.shape[1] - 1) + 1):
             kept = np.sort(order[k:])
             models.append(_logistic(X, known["y"], known["sample_weight"], kept))
-            settings.append({"left_out": list(dict.fromkeys(data.names[int(j)] for j in order[:k]))})
+            out = [data.names[j] if data.names else str(j) for j in order[:k].tolist()]
+            settings.append({"left_out": list(dict.fromkeys(out))})
         if not models:
             return None
         names = tuple(map(str, range(len(models))))
