@@ -205,7 +205,7 @@ def test_period_and_weights_are_told(runs):
     said = chosen(runs["linear"]).card.replace("\\", "")
     assert "| Weights | weight |" in said
     assert "Rates are weighted by weight" in said
-    assert "| Period | applied: train 2024-" in said
+    assert "| Period of applied | train 2024-" in said
     assert "| Period | applied (not what rows are split by): train 2024-" in chosen(runs["costs"]).card
 
 

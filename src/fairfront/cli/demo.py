@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from ..exceptions import MissingExtraError
-from .screen import Overwrite, path_option, say, screen, table_of
+from .screen import Overwrite, path_option, say, screen, table_of, tell
 
 if TYPE_CHECKING:
     from ..datasets import Dataset
@@ -57,7 +57,7 @@ def demo(
     train, validation, test = _split(data, seed)
     X, names = data.matrix("one_hot", fit_on=train)
     y, groups = data.y, data.sensitive_features()
-    say(console, f"Synthetic loans: {rows} applications. Random split: 60 % train, 20 % validation, 20 % test.")
+    tell(console, f"Synthetic loans: {rows} applications. Random split: 60 % train, 20 % validation, 20 % test.")
 
     front = trace(
         X[train],
@@ -71,7 +71,7 @@ def demo(
     front = front.evaluate(X[validation], y[validation], sensitive_features=_rows(groups, validation))
     for name, levels in front.facts.sensitive:
         say(console, f"Groups of {name}: {', '.join(levels)} (reference: {levels[-1]}).")
-    say(console, *front.sentences, f"The sensitive attribute is used for {front.facts.used_for}.")
+    tell(console, *front.sentences, f"The sensitive attribute is used for {front.facts.used_for}.")
     chosen = front.choose(least=GAP, within={"error": TOLERANCE})
     print_options(console, front, options_of(front, front.ids[front.solved].tolist()))
     _report(console, front, chosen, X[test], y[test], _rows(groups, test))
@@ -138,7 +138,7 @@ def _report(console: Console, front: Frontier, chosen: int, X: Any, y: Any, grou
     console.print(table)
     error = tested.column("error", "test")
     said = f"Error on test: unconstrained {error[plain]:.3f}, chosen {error[chosen]:.3f}."
-    say(console, f"{said} Rates of small groups are uncertain: read them with their counts.")
+    tell(console, f"{said} Rates of small groups are uncertain: read them with their counts.")
 
 
 def _draw(console: Console, front: Frontier, chosen: int, folder: Path) -> None:

@@ -6,7 +6,7 @@ import difflib
 import sys
 import warnings
 from collections.abc import Callable, Iterable
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
@@ -85,7 +85,6 @@ Incumbent = Annotated[
     Path | None, path_option("Of a dossier: the model in use, where it was given to alternatives as a file or folder.")
 ]
 Sign = Annotated[Path | None, path_option("PEM file of the Ed25519 private key to sign with (extra sign).")]
-
 
 READING: dict[str, Any] = {
     "missing": Annotated[
@@ -193,10 +192,13 @@ def screen(**options: Any) -> Console:
     return Console(emoji=False, **options)
 
 
-def say(console: Console, *lines: str) -> None:
-    """Print lines as they are, without markup and without breaking those that people copy."""
+def say(console: Console, *lines: str, whole: bool = True) -> None:
+    """Print lines without markup; those that people copy stay ``whole``, others are broken where a terminal ends."""
     for line in lines:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        console.print(line, markup=False, highlight=False, soft_wrap=whole or not console.is_terminal)
+
+
+tell = partial(say, whole=False)
 
 
 def table_of(title: str, heads: Iterable[str], left: Iterable[str] = ("",), pad: int = 1) -> Table:

@@ -24,9 +24,9 @@ from .screen import (
     path_option,
     reads,
     run_at,
-    say,
     screen,
     stored_at,
+    tell,
 )
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def select(
     said.append(f"Model, card and decision record: {output} (read {output / 'card.md'}).")
     names, more = model.columns, len(model.columns) - LISTED
     rest = f" and {more} more, which the card lists" if more > 0 else ""
-    say(screen(), *filter(None, said), f"Predictions read the columns {', '.join(names[:LISTED])}{rest}.")
+    tell(screen(), *filter(None, said), f"Predictions read the columns {', '.join(names[:LISTED])}{rest}.")
 
 
 def _choose_alternative(
@@ -213,11 +213,11 @@ def predict(
 
     found = stored_at(model, TableModel, "a model written by fairfront select", trust)
 
-    def tell(unknown: Mapping[str, int]) -> None:
+    def note(unknown: Mapping[str, int]) -> None:
         told = ", ".join(f"{name!r} in {counted(rows, 'row')}" for name, rows in unknown.items())
-        say(screen(stderr=True), f"note: values that were rare or unknown in training: {told}.")
+        tell(screen(stderr=True), f"note: values that were rare or unknown in training: {told}.")
 
-    known: dict[str, Any] = {"keep": keep or (), "exposure": exposure, "overwrite": overwrite, "on_unknown": tell}
+    known: dict[str, Any] = {"keep": keep or (), "exposure": exposure, "overwrite": overwrite, "on_unknown": note}
     known |= {"reasons": reasons, **reading}
     n = predict_file(found, file, output, progress="auto", **known)
     typer.echo(f"{counted(n, 'row')}: {output}")

@@ -40,7 +40,7 @@ from ..runs.options import (
 )
 from ..storage.foreign import SUFFIX, untrusted_types
 from ..validation import counted
-from .screen import say, table_of
+from .screen import say, table_of, tell
 
 WIDTH, HEIGHT = 60, 14
 HEADS = {"approval_rate": "approved", "selection_ratio": "ratio"}
@@ -116,14 +116,14 @@ def print_evaluations(console: Console, run: Run, ids: list[int]) -> None:
     print_table(console, table)
     for name, each in run.external.items():
         known = f", sha256 {each.sha256[:12]}" if each.sha256 else ""
-        say(console, f"{name}: {each.file}{known}, judged at {each.at}.", *(f"{name}: {said}" for said in each.notes))
+        tell(console, f"{name}: {each.file}{known}, judged at {each.at}.", *(f"{name}: {said}" for said in each.notes))
 
 
 def print_compared(console: Console, run: Run) -> None:
     for name, levels in run.frontier.facts.sensitive:
         say(console, f"Groups of {name}: {', '.join(levels)} (reference: {run.reference(name)}).")
     used = "; ".join(f"{where}: {said}" for where, said in run.manifest["sensitive"].items())
-    say(console, *run.frontier.sentences, f"Where the sensitive attribute was used: {used}.")
+    tell(console, *run.frontier.sentences, f"Where the sensitive attribute was used: {used}.")
 
 
 def print_options(console: Console, front: Frontier, options: list[Option]) -> None:
@@ -140,7 +140,7 @@ def print_options(console: Console, front: Frontier, options: list[Option]) -> N
         table.add_row(str(each.id), *cells, each.mark, style="bold" if each.mark else None)
     print_table(console, table)
     pairs, unsure = pair_sentences(front, [each.id for each in options]), indistinct_words(front, main_gap(front))
-    say(console, *mark_words(front, options), *_legend(front), *pairs, *filter(None, [unsure]))
+    tell(console, *mark_words(front, options), *_legend(front), *pairs, *filter(None, [unsure]))
 
 
 def _legend(front: Frontier) -> list[str]:
@@ -236,7 +236,10 @@ def print_picture(console: Console, run: Run) -> None:
             if (id in marks) is strong:
                 grid[r][c] = marks.get(id, "o")
     axes = f"{error} (vertical) against {in_words(gap)} (horizontal) on {front.record().name}"
-    say(console, f"{axes}; U unconstrained, S suggested")
+    places = {id: (c, r) for c, r, id in zip(columns, rows, ids, strict=True) if id in marks}
+    same = " (in one place)" if len(places) == 2 and len(set(places.values())) == 1 else ""
+    rough = "" if front.record().ends(gap) is None else "; gaps as rounded counts give them"
+    tell(console, f"{axes}; U unconstrained, S suggested{same}{rough}")
     left, right, low, high = (_digits(float(each), _is_value(front)) for each in (x.min(), x.max(), y.min(), y.max()))
     labels = {0: high, HEIGHT - 1: low}
     for i, line in enumerate(grid):

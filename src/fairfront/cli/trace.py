@@ -25,6 +25,7 @@ from .screen import (
     reads,
     say,
     screen,
+    tell,
 )
 
 if TYPE_CHECKING:
@@ -223,6 +224,5 @@ def say_what_was_read(console: Console, prepared: Prepared, split: bool = True) 
     if prepared.unlabelled:
         told = count_in_words(prepared.unlabelled)
         lines.append(f"Rows without {prepared.settings.target!r} were left out: {told}.")
-    for line in lines:
-        console.print(line, markup=False, highlight=False)
+    tell(console, *lines)
     say(console, *said["flagged"])  # with options to copy

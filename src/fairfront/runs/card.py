@@ -19,21 +19,22 @@ from ..exceptions import ChangedError, InputError
 from ..frontier.cautions import notes_of
 from ..frontier.judgement import operating_words
 from ..frontier.linear_models import LinearModels
+from ..frontier.rate_frontier import Rates
 from ..objectives import Array, Task, is_likelihood
 from ..storage.documents import parse_json, read_bytes
 from ..tables.encoder import NONE, OTHER, Block, NumberBlock, TableEncoder
 from ..validation import check_mapping, check_text
-from .card_data import treatments
+from .card_data import data_of
 from .decision import Decision
 from .options import main_gaps, plain_id
 from .parts import CALIBRATION, COUNTS, FIGURES, RATES, TOLD, estimate_of
+from .settings import Settings
 from .validation_part import of_evaluation
 
 if TYPE_CHECKING:
     from .run import Run
 
 FORMAT, SCHEMA = "fairfront card", 2
-ADDED = ("exposure", "offset", "control", "signs")
 SHIFTS = ("group", "status", "rows", "prediction", "mse")
 LINE = ("group", "status", "rows", "labelled_favourable", "base_rate", *COUNTS, *RATES, *CALIBRATION)
 WORST = ("attribute", "figure", "of", *TOLD, "between", "sure", "people", "upper_between", "not_compared")
@@ -57,6 +58,8 @@ def card_of(run: Run, decision: Decision) -> dict[str, Any]:
             "task": front.facts.task.kind,
             "kind": settings["model"],
             "loss": front.facts.loss,
+            "units": settings.get("units", "losses"),
+            "measured_on": front.facts.measured_on,
             "notions": list(front.facts.notions),
             "gaps": list(main_gaps(front)),
             "compares": list(front.sentences[: len(front.facts.notions)]),
@@ -67,7 +70,7 @@ def card_of(run: Run, decision: Decision) -> dict[str, Any]:
         "about": {name: decision.about.get(name) for name in ABOUT},
         "decision": _decision(decision),
         "operating_point": _operating(run, decision),
-        "data": _data(run),
+        "data": data_of(run),
         "groups": _groups(run),
         "sensitive": dict(run.manifest["sensitive"]),
         "parts": {
@@ -99,10 +102,14 @@ def _decision(decision: Decision) -> dict[str, Any]:
 
 
 def _operating(run: Run, decision: Decision) -> dict[str, Any] | None:
-    """None for several classes and for values."""
+    """None for several classes and for values; rules that have the operating point inside have no cut-off."""
     front, own = run.frontier, decision.operating
     if front.facts.task.kind != "binary":
         return None
+    if front.facts.rule:
+        asked = Settings.from_json(run.manifest["settings"]).operating
+        inside = Rates(asked.cutoff, asked.approval_rate, asked.costs).words
+        return {"words": front.facts.rule, "rule": inside, "cutoff": None, "of": None, "placed_on": None}
     probable = is_likelihood(front.facts.loss)
     found = {"words": operating_words(front.record(), front.facts), "rule": None, "cutoff": 0.5 if probable else 0.0}
     point = front.operating()
@@ -110,25 +117,6 @@ def _operating(run: Run, decision: Decision) -> dict[str, Any] | None:
         return {**found, "of": "probability" if probable else "score", "placed_on": None}
     of = "probability" if point.probability[front.place(decision.id)] else "score"
     return {**found, "rule": own["rule"], "cutoff": own["cutoff"], "of": of, "placed_on": own["placed_on"]}
-
-
-def _data(run: Run) -> dict[str, Any]:
-    manifest, found = run.manifest, run.manifest["findings"]
-    return {
-        "name": manifest["data"]["name"],
-        "sha256": manifest["data"].get("sha256"),
-        "rows": dict(manifest["split"]["rows"]),
-        "rows_without_target": manifest.get("rows_without_target", 0),
-        "split": manifest["split"]["rule"],
-        "periods": [dict(each) for each in manifest["split"]["periods"]],
-        "weight": manifest["settings"].get("weight"),
-        **{name: value for name, value in manifest["settings"].items() if name in ADDED and value},
-        "features": list(manifest["features"]),
-        "treatments": treatments(run.encoder, manifest["columns"]),
-        "missing_marks": list(run.encoder.missing),
-        "left_out": [*manifest["settings"].get("drop", ())],
-        "findings": [{name: each[name] for name in ("columns", "kind", "sentence")} for each in found],
-    }
 
 
 def _groups(run: Run) -> list[dict[str, Any]]:

@@ -64,7 +64,7 @@ def _reproduction(card: Mapping[str, Any]) -> Iterator[str]:
     yield "fairfront verify RUN DATA traces the run again from its rows and compares every file."
     yield "fairfront verify MODEL RUN compares this model with its run."
     point, versions = card["operating_point"], ", ".join(f"{name} {value}" for name, value in card["versions"].items())
-    if point is not None:
+    if point is not None and point["cutoff"] is not None:
         yield f"The cut-off in full: {point['cutoff']!r}."
     yield f"Written by fairfront {card['fairfront']}; {versions}."
 

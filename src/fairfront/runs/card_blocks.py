@@ -104,11 +104,11 @@ def estimate(value: Any, figure: str = "") -> str:
 
 
 def difference(value: Any, figure: str = "") -> str:
-    """As `estimate`, with its sign, and a digit more where all is small."""
+    """As `estimate`, with its sign, and a digit more where all is small, or an end would be written as 0."""
     if value is None:
         return number(value)
     known = [each for each in value if each is not None]
-    digits = 4 if max(map(abs, known)) < 0.005 else 3
+    digits = 4 if max(map(abs, known)) < 0.005 or any(0 < abs(each) < 0.0005 for each in known) else 3
     text, *ends = (significant(each) if figure in VALUES else number(each, digits) for each in known)
     sign = "+" if known[0] > 0 and float(text) else ""
     return f"{sign}{text}" + (f" ({' to '.join(ends)})" if ends else "")

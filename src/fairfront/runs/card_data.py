@@ -3,14 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..objectives.groups import FEWEST
 from ..tables.encoder import RARE, NumberBlock, TableEncoder
 from ..validation import counted
 from .card_blocks import Section, Table, fields_table, significant
 
+if TYPE_CHECKING:
+    from .run import Run
+
+ADDED = ("exposure", "offset", "control", "signs")
 NO_LEVEL = "too few in train: all indicators of the column are 0"
+
+
+def data_of(run: Run) -> dict[str, Any]:
+    manifest, found = run.manifest, run.manifest["findings"]
+    return {
+        "name": manifest["data"]["name"],
+        "sha256": manifest["data"].get("sha256"),
+        "rows": dict(manifest["split"]["rows"]),
+        "rows_without_target": manifest.get("rows_without_target", 0),
+        "split": manifest["split"]["rule"],
+        "periods": [dict(each) for each in manifest["split"]["periods"]],
+        "weight": manifest["settings"].get("weight"),
+        **{name: value for name, value in manifest["settings"].items() if name in ADDED and value},
+        "features": list(manifest["features"]),
+        "treatments": treatments(run.encoder, manifest["columns"]),
+        "missing_marks": list(run.encoder.missing),
+        "left_out": [*manifest["settings"].get("drop", ())],
+        "findings": [{name: each[name] for name in ("columns", "kind", "sentence")} for each in found],
+    }
 
 
 def treatments(encoder: TableEncoder, columns: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -41,7 +64,7 @@ def data_section(card: Mapping[str, Any]) -> Section:
         *((f"File of {name}", _source(part["source"])) for name, part in parts.items() if part["source"]),
         ("Rows", f"{rows}; {without} without a label were left out" if without else rows),
         ("Split", data["split"].rstrip(".")),
-        ("Period", _period(data["periods"], parts)),
+        *_periods(data["periods"], parts),
         ("Weights", data["weight"] or "none: every row counts once"),
         *_added(data),
         ("Columns read", f"{len(data['features'])}: {', '.join(data['features'])}"),
@@ -81,20 +104,22 @@ def _missing(treatments: Sequence[Mapping[str, Any]]) -> str:
     return f"{', '.join(told)}, of {treatments[0]['cells']} rows" if told else "none in the columns that are read"
 
 
-def _period(periods: Sequence[Mapping[str, Any]], known: Mapping[str, Any]) -> str:
-    said = []
+def _periods(periods: Sequence[Mapping[str, Any]], known: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the days that each part covers, a line for each column with dates."""
+    said: list[tuple[str, str]] = []
     for period in periods:
-        parts = [f"{name} {first} to {last}" for name, (first, last) in period["parts"].items()]
-        parts += [
-            f"{name} {' to '.join(each['ends'])}"
+        ends = list(period["parts"].items())
+        ends += [
+            (name, each["ends"])
             for name, part in known.items()
             for each in (part["source"] or {}).get("periods", ())
             if each["column"] == period["column"]
         ]
+        told = ", ".join(f"{name} {' to '.join(end.partition('T')[0] for end in some)}" for name, some in ends)
         about = "" if period["split"] else " (not what rows are split by)"
-        said.append(f"{period['column']}{about}: {', '.join(parts)}")
-    ends = "ten rows of each part lie at or beyond each end"
-    return f"{'; '.join(said)} ({ends})" if said else "not known: no column that was read has dates"
+        beyond = "" if said else " (ten rows of each part lie at or beyond each end)"
+        said.append((f"Period of {period['column']}", f"{told}{about}{beyond}"))
+    return said or [("Period", "not known: no column that was read has dates")]
 
 
 def _treated(treatments: Sequence[Mapping[str, Any]]) -> str:

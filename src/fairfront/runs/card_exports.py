@@ -14,7 +14,7 @@ from ..explorer.page import asset, inline_digest
 from ..measures.figures import VALUES, Column, figure_of
 from ..measures.spans import with_ends
 from .card_blocks import HEADS, Block, Listed, Section, difference, estimate, significant, written
-from .card_sections import LIMITS, sections, title_of
+from .card_sections import LIMITS, architecture, sections, title_of
 from .options import in_words
 from .parts import estimate_of
 
@@ -159,7 +159,7 @@ def cyclonedx_of(card: Mapping[str, Any]) -> str:
                 "approach": {"type": "supervised"},
                 "task": TASKS[model["task"]],
                 "architectureFamily": model["kind"],
-                "modelArchitecture": (card["estimator"] or {"name": f"linear, {model['loss']} loss"})["name"],
+                "modelArchitecture": _architecture(card),
                 "datasets": [{"type": "dataset", "name": name, "sensitiveData": _attributes(card)} for name in files],
                 "inputs": [{"format": column} for column in data["features"]],
                 "outputs": [{"format": model["target"]}],
@@ -188,7 +188,13 @@ def cyclonedx_of(card: Mapping[str, Any]) -> str:
 
 def _operating(point: Mapping[str, Any]) -> dict[str, str]:
     """Return the cut-off in full, what it is a cut-off on, and the rule that it follows from."""
-    return {"operating-point": point["words"], "cutoff": repr(point["cutoff"]), "cutoff-on": point["of"]}
+    found = {"operating-point": point["words"]}
+    return found if point["cutoff"] is None else {**found, "cutoff": repr(point["cutoff"]), "cutoff-on": point["of"]}
+
+
+def _architecture(card: Mapping[str, Any]) -> str:
+    named = card["estimator"] is not None and card["model"]["units"] != "rates"
+    return str(card["estimator"]["name"]) if named else architecture(card)
 
 
 def _name(card: Mapping[str, Any]) -> str:

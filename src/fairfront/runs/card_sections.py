@@ -12,6 +12,7 @@ from typing import Any
 
 from ..measures.figures import Column
 from ..measures.spans import with_ends
+from ..objectives.groups import FEWEST
 from ..validation import counted
 from .card import ABOUT
 from .card_appendix import MOST_GROUPS, appendix, is_crowded, shown_parts
@@ -81,7 +82,7 @@ def _head(card: Mapping[str, Any]) -> Section:
     good = "" if model["favourable"] is None else f"; favourable outcome: {model['favourable']}"
     fields = [
         ("Predicts", f"{model['target']}{good}"),
-        ("Model", f"{model['kind']}, {model['loss']} loss; id {model['id']} of {counted(model['points'], 'model')}"),
+        ("Model", f"{architecture(card)}; id {model['id']} of {counted(model['points'], 'model')}"),
         ("Operating point", _operating_point(card)),
         ("Fairness criterion", " ".join(model["compares"])),
         ("Chosen", f"{decision['at']}{' by ' + decision['by'] if decision['by'] else ', by whom was not given'}"),
@@ -92,11 +93,20 @@ def _head(card: Mapping[str, Any]) -> Section:
     return Section("", (fields_table(fields), *model["notes"]))
 
 
+def architecture(card: Mapping[str, Any]) -> str:
+    model = card["model"]
+    if model["units"] == "rates":
+        return f"rule on probabilities of label and group ({model['kind']}), for the least {model['loss']}"
+    return f"{model['kind']}, {model['loss']} loss"
+
+
 def _operating_point(card: Mapping[str, Any]) -> str:
     point, model = card["operating_point"], card["model"]
     if point is None:
         several = "no cut-off: each row gets the class of the largest score"
         return "values are predicted: there is no cut-off" if model["task"] == "regression" else several
+    if point["cutoff"] is None:
+        return f"{point['rule']}, inside the rule: no single cut-off, because it moves with the guess of the group"
     placed = f"placed on {point['placed_on']} and used unchanged elsewhere" if point["placed_on"] else "the default"
     rule = point["rule"] or "no operating point was given"
     return f"{rule}: cut-off {number(point['cutoff'])} on the {point['of']} of {model['favourable']}, {placed}"
@@ -182,6 +192,9 @@ def _group_words(card: Mapping[str, Any]) -> Iterator[str]:
 
 def _coefficients(card: Mapping[str, Any]) -> Section:
     found, learner = card["coefficients"], card["estimator"]
+    if card["model"]["units"] == "rates":
+        weighed = f"the rule weighs probabilities of label and group ({card['model']['kind']})"
+        return Section("Coefficients", (f"None of its own: {weighed}; what gives these is in the model's files.",))
     if found is None:
         settings = ", ".join(f"{name}={value}" for name, value in learner["settings"].items())
         return Section("Coefficients", (f"None: the model is a {learner['name']} ({settings}).",))
@@ -203,8 +216,10 @@ def _coefficient_words(card: Mapping[str, Any]) -> str:
     start = ", ".join(f"{value:.3g}" for value in found["intercept"])
     return (
         f"What is added to {what}: + speaks for it. Intercept {start}, at the mean of all numbers and without "
-        "indicators. Every level has an indicator and none is the reference: differences between the levels of a "
-        f"column count. Ridge {found['ridge']:.3g} shrinks all but the intercept."
+        "indicators. Means and standard deviations are those of train that the encoding uses, in which the median "
+        f"stands for missing values and for those of fewer than {FEWEST} rows in columns of few different ones. Every "
+        "level has an indicator and none is the reference: differences between the levels of a column count. Ridge "
+        f"{found['ridge']:.3g} shrinks all but the intercept."
     )
 
 
@@ -236,7 +251,9 @@ def _listed(card: Mapping[str, Any]) -> Iterator[str]:
 
 def _over(card: Mapping[str, Any]) -> Iterator[str]:
     names = [each["attribute"] for each in card["groups"]]
-    yield f"Loss and its gap are those of training, the other figures those of {_chosen_on(card)}."
+    model = card["model"]
+    loss = f"Loss (here the {model['loss']})" if model["units"] == "rates" else "Loss"
+    yield f"{loss} and its gap are those of {model['measured_on']}, the other figures those of {_chosen_on(card)}."
     if len(names) > 1:
         yield (
             f"Gaps here are the largest over {' and '.join(names)} (ratios the smallest), and upper bounds hold for "

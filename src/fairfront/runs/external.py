@@ -40,7 +40,7 @@ from ..tables.target import read_target, ungrouped_notes
 from ..validation import check_flag, check_names, check_progress, check_text
 from .manifest import SCHEMA, now, opening_of
 from .parts import judged_points
-from .rows import Part, People, people_of
+from .rows import Part, People, people_of, uncompared
 from .settings import Settings
 
 if TYPE_CHECKING:
@@ -111,8 +111,10 @@ def judged_rows(
     opening = opening_of(run.manifest, delimiter=delimiter, encoding=encoding)
     source = open_source(data, missing=(*settings.missing, *marks), **opening)
     facts, own = run.frontier.facts, _known_file(run, source, name)
-    front = replace(run.frontier, facts=replace(facts, left_out=facts.told_left_out))  # as files of the run have it
     part, people, noted, periods = _read(run, source, settings, decimal, check_progress(progress))
+    few, out = dict(uncompared(facts, people.groups, settings.cross, FEWEST)), dict(facts.told_left_out)
+    left_out = tuple((name, (*out.get(name, ()), *few.get(name, ()))) for name in {**out, **few})
+    front = replace(run.frontier, facts=replace(facts, left_out=left_out))  # as files of the run have it
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GroupWarning)  # the notes say what is left of them in published figures
         record = front.evaluate(part.X, part.y, **part.people, **part.within, name=name).evaluations[name]

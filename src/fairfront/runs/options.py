@@ -54,8 +54,10 @@ class Option:
 
 
 def in_words(column: str) -> str:
-    """Return the name of a column as people write it: ``TPR gap``."""
-    return " ".join(ACRONYMS.get(word, word) for word in column.split("_"))
+    """Return the name of a column as people write it: ``TPR gap``, ``TPR gap by sex``."""
+    found = Column.of(column)
+    words = " ".join(ACRONYMS.get(word, word) for word in found.kind.split("_"))
+    return f"{words} by {found.attribute}" if found.attribute else words
 
 
 def main_error(front: Frontier) -> str:

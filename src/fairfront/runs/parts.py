@@ -245,7 +245,8 @@ def base_ends(line: Mapping[str, Any]) -> list[float]:
         return []
     rows, good = line.get("rows_could_be", [line["rows"]] * 2), line["labelled_favourable"]
     good = line.get("labelled_could_be", [good, good])
-    return [min(1.0, good[0] / max(rows[1], 1.0)), min(1.0, good[1] / max(rows[0], 1.0))]
+    least, most = min(1.0, good[0] / max(rows[1], 1.0)), min(1.0, good[1] / max(rows[0], 1.0))
+    return notable_ends("base_rate", line["base_rate"], least, most)
 
 
 def _count_ends(columns: Mapping[str, Any], key: str, i: int) -> list[float]:

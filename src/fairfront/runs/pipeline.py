@@ -17,7 +17,7 @@ from ..frontier.held_out import HELD_OUT
 from ..frontier.linear_models import LinearModels
 from ..frontier.published_frontier import published_frontier
 from ..measures.disclosure import LIMIT
-from ..objectives import GroupProbabilities, Groups, warn_of_names
+from ..objectives import warn_of_names
 from ..objectives.groups import rounded
 from ..storage.checkpoints import check_checkpoint
 from ..storage.folders import make_folder, turn, write_folder
@@ -34,6 +34,7 @@ from .model import TableModel
 from .options import plain_id, shortlist
 from .parts import judged_points
 from .preparation import Prepared, prepare
+from .rows import uncompared
 from .run import Run
 from .settings import Settings
 from .traces import traced
@@ -163,7 +164,8 @@ def with_exact_counts(run: Run, data: Any, progress: Any = "auto") -> Run:
             f"rows for exact counts; {remedy}."
         )
     ready = prepare(source, settings, progress)
-    facts = replace(run.frontier.facts, left_out=_left_out(run.frontier, ready))
+    left_out = uncompared(run.frontier.facts, ready.groups, settings.cross)  # their names are in no file
+    facts = replace(run.frontier.facts, left_out=left_out)
     others = {name: run.frontier.evaluations[name] for name in run.external}  # their rows are in another file
     bare = replace(run, frontier=replace(run.frontier, facts=facts, evaluations=others))
     with warnings.catch_warnings():
@@ -234,16 +236,6 @@ def write_choice(
             smaller = pruned(stored, (*chosen, plain_id(stored.frontier)))
             smaller.save(stored.path, overwrite=True, sign=key)
     return model, decision
-
-
-def _left_out(front: Frontier, ready: Prepared) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return the groups of all parts that training did not compare, whose names no file has."""
-    if isinstance(ready.groups, GroupProbabilities):
-        return ()
-    known, rows = dict(front.facts.sensitive), {name: codes.take() for name, codes in ready.groups.items()}
-    found = Groups(cross=ready.settings.cross, min_size=1).resolve(rows, sum(ready.sizes.values()))
-    out = [(each.name, tuple(level for level in each.levels if level not in known[each.name])) for each in found]
-    return tuple((name, levels) for name, levels in out if levels)
 
 
 def _stability(front: Frontier, ready: Prepared, progress: Any) -> dict[str, Any]:

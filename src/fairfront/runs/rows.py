@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..exceptions import InputError, spelling
-from ..objectives import Array, GroupProbabilities
+from ..objectives import Array, GroupProbabilities, Groups
 from ..objectives.exposures import per_exposure
 from ..problems.dask.partition import lazy_matrix
 from ..problems.dask.passes import reduced
@@ -32,6 +32,7 @@ from ..validation.inputs import factorize
 from .attributes import PROXY
 
 if TYPE_CHECKING:
+    from ..frontier.points import Facts, Named
     from .settings import Settings
 
 
@@ -117,6 +118,18 @@ def _weights(table: Table, settings: Settings) -> Array | None:
             f"weight column {settings.weight!r} has words, missing or negative values, expected numbers >= 0."
         )
     return values
+
+
+def uncompared(facts: Facts, groups: Any, cross: bool, below: float = np.inf) -> Named:
+    """Return, by attribute, the groups of rows that training did not compare, of fewer rows than ``below``."""
+    if isinstance(groups, GroupProbabilities):
+        return ()
+    compared, rows = dict(facts.sensitive), {name: codes.take() for name, codes in groups.items()}
+    found = []
+    for each in Groups(cross=cross, min_size=1).resolve(rows, len(next(iter(rows.values())))):
+        sizes = zip(each.levels, each.sizes().tolist(), strict=True)
+        found.append((each.name, tuple(name for name, n in sizes if n < below and name not in compared[each.name])))
+    return tuple((name, levels) for name, levels in found if levels)
 
 
 def atoms(labels: Codes, groups: Mapping[str, Codes]) -> NDArray[np.intp]:

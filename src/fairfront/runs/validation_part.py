@@ -39,11 +39,13 @@ def of_evaluation(front: Frontier, place: int) -> dict[str, Any]:
 def _others(front: Frontier, name: str, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return a line of the rows that are in no group that is compared, without figures: evaluations have none."""
     left_out = dict(front.facts.told_left_out).get(name, ())
-    rest = front.record().n - sum(line["rows"] for line in lines)
+    n, rest = front.record().n, front.record().n - sum(line["rows"] for line in lines)
     if name in front.proxies or (rest < 0.5 and not left_out):
         return []
-    told = NOT_GIVEN if rest >= FEWEST else f"not given: fewer than {FEWEST} people"
+    least, most = (n - sum(line.get("rows_could_be", [line["rows"]] * 2)[end] for line in lines) for end in (1, 0))
+    told = NOT_GIVEN if most >= FEWEST else f"not given: fewer than {FEWEST} people"
     known: dict[str, Any] = {figure: told for figure in RATES if figure in lines[0]}
+    known |= {"rows_could_be": [max(least, 0.0), most]} if least < most else {}
     groups = (*([MISSING] if name in front.facts.missing or not left_out else []), *left_out)
     return [{"group": ", ".join(groups), "status": "missing", "rows": rest, **known}]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -25,6 +25,8 @@ MAX_LEVELS = 1_000
 FEW_LEVELS = 20
 LEVELS_PER_ROW = 0.1
 LIMITS: dict[Scale, float] = {"AUC": 0.99, "share of errors removed": 0.98, "correlation": 0.999}
+DOUBTS: dict[Scale, float] = {"AUC": 0.9, "share of errors removed": 0.8, "correlation": 0.99}
+"""How well a column alone predicts the target from which it is refused, and from which people are asked to look."""
 NEARLY_ALL, MOST = 0.95, 0.5
 """Share of rows with a value of their own from which a column is an identifier, and one that is called so."""
 DENSE = 2.5
@@ -77,8 +79,9 @@ def screen(
     Dropped: constant columns, identifiers, free text, dates and copies. Refused: a column that predicts the target
     alone (AUC of at least 0.99; 98 % of the majority guess's errors removed for several classes; absolute correlation
     of at least 0.999 for regression), and a category with more than 1 000 levels or more than one level per ten rows.
-    Flagged: a column that tells a group as surely, because the model then knows the group although it was left out, and
-    columns that together tell it well.
+    Flagged: a column that nearly predicts the target (AUC of at least 0.9, 80 % of errors, correlation of 0.99), one
+    that tells a group surely, because the model then knows the group although it was left out, and columns that
+    together tell it well.
     """
     if len(labels) != len(rows.drawn):
         raise InputError(f"labels have {len(labels)} rows, expected {len(rows.drawn)}, as many as were drawn.")
@@ -89,7 +92,7 @@ def screen(
     for name, tally in rows.columns.items():
         notation, copied = (notations or {}).get(name, PLAIN), (copies or {}).get(name, "")
         if copied in rows.columns and _equal(tally.sample(), rows.columns[copied].sample()):
-            found.append(Finding((name,), "dropped", f"Dropped {name!r}: the same values as {copied!r}."))
+            found.append(Finding((name,), "dropped", f"the same values as {copied!r}"))
             continue
         useless = _as_date(name, notation) or _unusable(name, tally, rows.n, notation)
         if useless is not None and notation.kind == "amounts" and useless.kind != "flagged":
@@ -104,13 +107,8 @@ def screen(
             found.append(Finding((name,), "flagged", sentence))
         sample = tally.sample()
         strength, scale = (tells_number if regression else tells_class)(sample, target, rows.halves)
-        if strength >= LIMITS[scale]:
-            sentence = (
-                f"{name!r} alone predicts the target ({scale} {strength:.3f}, limit {LIMITS[scale]}): it is probably "
-                f"known only after the outcome; leave it out with {leave_out(name)}, or keep it with --allow "
-                f"{shlex.quote(name)}."
-            )
-            found.append(Finding((name,), "refused", sentence))
+        if strength >= DOUBTS[scale]:
+            found.append(_foretelling(name, strength, scale))
         for group, codes in compared.items():
             strength, scale = tells_class(sample, codes, rows.halves) if name != group else (0.0, scale)
             if strength >= LIMITS[scale]:
@@ -127,15 +125,40 @@ def screen(
         found += _joint(group, codes, {name: columns[name] for name in columns if name not in alone}, rows.halves)
     found += _marks(rows, groups)
     return tuple(
-        replace(f, kind="flagged") if f.kind == "refused" and set(f.columns) <= set(allow) else f for f in found
+        replace(f, kind="flagged") if f.kind == "refused" and set(f.columns) <= set(allow) else f
+        for f in _together(found)
     )
+
+
+def _together(found: list[Finding]) -> Iterator[Finding]:
+    """Say of columns that are dropped for one reason, which is all that their findings have, that they are."""
+    reasons: dict[str, list[str]] = {}
+    for each in found:
+        if each.kind == "dropped":
+            reasons.setdefault(each.sentence, []).extend(each.columns)
+    for each in found:
+        if each.kind != "dropped":
+            yield each
+        elif names := reasons.pop(each.sentence, None):
+            yield Finding(tuple(names), "dropped", f"Dropped {', '.join(map(repr, names))}: {each.sentence}.")
+
+
+def _foretelling(name: str, strength: float, scale: Scale) -> Finding:
+    """Refuse a column that tells the target, and ask people to look at one that nearly does."""
+    how = f"{name!r} alone predicts the target ({scale} {strength:.3f}"
+    if strength < LIMITS[scale]:
+        sentence = f"{how}): if it is known only after the outcome, leave it out with {leave_out(name)}."
+        return Finding((name,), "flagged", sentence)
+    keep = f"leave it out with {leave_out(name)}, or keep it with --allow {shlex.quote(name)}"
+    sentence = f"{how}, limit {LIMITS[scale]}): it is probably known only after the outcome; {keep}."
+    return Finding((name,), "refused", sentence)
 
 
 def _unusable(name: str, tally: ColumnTally, n: int, notation: Notation) -> Finding | None:
     """What counts leave of n rows does not tell a small count."""
     count, present = tally.n_distinct, tally.present
     if count == 0 or (count == 1 and n - present < LEAST):
-        return Finding((name,), "dropped", f"Dropped {name!r}: {'one' if count else 'no'} value in all rows.")
+        return Finding((name,), "dropped", f"{'one' if count else 'no'} value in all rows")
     shown = f"{'' if tally.exact else 'about '}{rounded_part(count, n)}"
     # texts or whole numbers that differ in nearly every row, or in most rows of a column that is called an identifier
     called = not ID_WORDS.isdisjoint(words_of(name))
@@ -149,7 +172,7 @@ def _unusable(name: str, tally: ColumnTally, n: int, notation: Notation) -> Find
         whole = tally.integers and max(-tally.low, tally.high) < WHOLE
         if tally.kind == "category" or (whole and running):
             what = "free text" if _is_prose(tally) else "an identifier"
-            return Finding((name,), "dropped", f"Dropped {name!r}: looks like {what} ({how}).")
+            return Finding((name,), "dropped", f"looks like {what} ({how})")
         if whole:
             sentence = f"{name!r} has {how}: if it is an identifier, leave it out with {leave_out(name)}."
             return Finding((name,), "flagged", sentence)
@@ -180,11 +203,8 @@ def _as_date(name: str, notation: Notation) -> Finding | None:
     how = (
         "that can be read day first or month first" if notation.kind == "dates" else f"in {notation.form_words} format"
     )
-    sentence = (
-        f"Dropped {name!r}: dates {how}; to learn from them, add a column such as an age or a number of months to the "
-        "file."
-    )
-    return Finding((name,), "dropped", sentence)
+    reason = f"dates {how}; to learn from them, add a column such as an age or a number of months to the file"
+    return Finding((name,), "dropped", reason)
 
 
 def _is_prose(tally: ColumnTally) -> bool:
