@@ -23,8 +23,8 @@ from ..tables import infer, open_source
 from ..tables import load as load_table
 from ..tables.findings import reading_findings
 from ..tables.target import check_case
-from .screen import say, screen, table_of
-from .summary import print_table
+from .screen import say, screen
+from .tables import print_table, table_of
 
 Cells = Mapping[str, list[Cell]]
 Named = Mapping[str, Iterable[str]]

@@ -9,7 +9,8 @@ import typer
 from rich.markup import escape
 
 from ..exceptions import InputError
-from .screen import AsJson, interruptible, say, screen, table_of
+from .screen import AsJson, interruptible, say, screen
+from .tables import table_of
 
 if TYPE_CHECKING:
     from ..datasets import Origin

@@ -11,7 +11,8 @@ import typer
 from rich.console import Console
 
 from ..exceptions import MissingExtraError
-from .screen import Overwrite, path_option, say, screen, table_of, tell
+from .screen import Overwrite, path_option, say, screen, tell
+from .tables import table_of
 
 if TYPE_CHECKING:
     from ..datasets import Dataset

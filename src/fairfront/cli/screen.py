@@ -1,21 +1,18 @@
-"""What all commands share: options, the screen with one look for tables, and errors as one sentence."""
+"""What all commands share: options, the screen, and errors as one sentence."""
 
 from __future__ import annotations
 
 import difflib
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial, wraps
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from .. import __version__
 from ..exceptions import FairfrontError, InputError, spelling
@@ -199,14 +196,6 @@ def say(console: Console, *lines: str, whole: bool = True) -> None:
 
 
 tell = partial(say, whole=False)
-
-
-def table_of(title: str, heads: Iterable[str], left: Iterable[str] = ("",), pad: int = 1) -> Table:
-    """Return a table without rows; columns of text are those on the ``left``, the others are of numbers."""
-    found = Table(title=escape(title), box=SIMPLE_HEAD, pad_edge=False, padding=(0, pad, 0, 0), title_justify="left")
-    for head in heads:
-        found.add_column(escape(head), justify="left" if head in left else "right", overflow="fold")
-    return found
 
 
 def printable(text: str) -> str:

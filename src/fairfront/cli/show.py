@@ -27,8 +27,8 @@ from .screen import (
     say,
     screen,
     stored_at,
-    table_of,
 )
+from .tables import table_of
 
 if TYPE_CHECKING:
     from ..runs.verification import Check

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from ..frontier import Frontier
 from ..frontier.cautions import notes_of
@@ -40,7 +39,8 @@ from ..runs.options import (
 )
 from ..storage.foreign import SUFFIX, untrusted_types
 from ..validation import counted
-from .screen import say, table_of, tell
+from .screen import say, tell
+from .tables import print_table, table_of
 
 WIDTH, HEIGHT = 60, 14
 HEADS = {"approval_rate": "approved", "selection_ratio": "ratio"}
@@ -49,15 +49,6 @@ ANOTHER = "--approval-rate RATE, --cutoff CUTOFF or --costs FALSE_POSITIVE,FALSE
 RATES = ("selection", "tpr", "fpr", "error")
 NOISE = 1e-9
 """Of the largest figure in a column: what is smaller is 0 but for arithmetic."""
-
-
-def print_table(console: Console, table: Table) -> None:
-    """Print a table; one that is too wide has headings of several lines and no space to spare: figures stay whole."""
-    if console.measure(table, options=console.options.update(max_width=1_000)).maximum > console.width:
-        table.padding, table.show_edge = (0, 0, 0, 0), False
-        for column in table.columns:
-            column.header = str(column.header).replace(" ", "\n")
-    console.print(table)
 
 
 def options_json(run: Run) -> dict[str, Any]:

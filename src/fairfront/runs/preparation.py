@@ -244,7 +244,7 @@ def _periods(schema: Schema, split: Split, table: Table, codes: NDArray[np.int8]
     if own is not None:
         return ({**own, "split": True},)
     found = []
-    for column in (each for each in schema.columns if each.notation.kind == "date"):
+    for column in (each for each in schema.columns if each.notation.has_century):
         dates = table.columns.get(column.name)
         if dates is not None and dates.kind == "category" and dates.named:  # few enough to be kept as texts
             seconds = np.array([*map(column.notation.read, dates.levels), np.nan])[dates.values]

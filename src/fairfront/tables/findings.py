@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..objectives.groups import FEWEST, rounded_part
 from ..validation.inputs import factorize
-from .notation import PERCENT, PLAIN, Notation
+from .notation import PERCENT, PLAIN, Notation, seconds_of
 from .schema import ColumnSchema
+from .spellings import marks_in, several_spellings
 from .statistics import ColumnTally, TrainingRows
 from .strength import LEAST, TOGETHER, Scale, tells_class, tells_number, tells_together
 from .table import Column
@@ -35,12 +36,6 @@ ENOUGH = 20
 WHOLE = 2**53
 """From here on every float is whole."""
 ID_WORDS = frozenset({"id", "ids", "uuid", "guid", "key", "identifier", "index", "rowid"})
-WRITTEN = """
-    - -- --- \N{EN DASH} \N{EM DASH} . .. ... * / # n.a. n.a k.a. k.a n.d. n/d n.v. s.o. nil missing (blank) (empty)
-    (leer) n._a. k._a. not_available not_applicable keine_angabe #null! #value! #ref! #div/0!
-"""
-"""Texts, in lower case, that often stand for a missing value and are not read as one unless somebody says so."""
-MARKS = frozenset(WRITTEN.split())
 STRANGE = 0.01
 """Share of rows with values that training did not know by name, above which it is said."""
 PROSE = 3
@@ -94,7 +89,7 @@ def screen(
         if copied in rows.columns and _equal(tally.sample(), rows.columns[copied].sample()):
             found.append(Finding((name,), "dropped", f"the same values as {copied!r}"))
             continue
-        useless = _as_date(name, notation) or _unusable(name, tally, rows.n, notation)
+        useless = _as_date(name, notation, tally, name in allow) or _unusable(name, tally, rows.n, notation)
         if useless is not None and notation.kind == "amounts" and useless.kind != "flagged":
             sentence = f"{name!r} {notation.expected}, or leave it out with {leave_out(name)}."
             useless = Finding((name,), "refused", sentence)
@@ -102,9 +97,8 @@ def screen(
             found.append(useless)
             if useless.kind != "flagged":
                 continue
-        if len({text.casefold() for text in tally.counts}) < len(tally.counts):
-            sentence = f"{name!r} has values that differ in upper and lower case only, which are kept apart; fix them."
-            found.append(Finding((name,), "flagged", sentence))
+        if several := several_spellings(tally.counts):
+            found.append(Finding((name,), "flagged", f"{name!r} {several}, which are kept apart; fix them."))
         sample = tally.sample()
         strength, scale = (tells_number if regression else tells_class)(sample, target, rows.halves)
         if strength >= DOUBTS[scale]:
@@ -197,14 +191,22 @@ def words_of(name: str) -> list[str]:
     return re.findall(r"[^\W_]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", plain).casefold())
 
 
-def _as_date(name: str, notation: Notation) -> Finding | None:
-    if not notation.is_date:
+def _as_date(name: str, notation: Notation, tally: ColumnTally, kept: bool) -> Finding | None:
+    """Digits alone, 20240131, were read as numbers, which they may stay (``kept``)."""
+    compact = not kept and _is_compact(tally)
+    if not notation.is_date and not compact:
         return None
-    how = (
-        "that can be read day first or month first" if notation.kind == "dates" else f"in {notation.form_words} format"
-    )
+    how = f"in {'YYYYMMDD' if compact else notation.form_words} format"
+    how = "that can be read day first or month first" if notation.kind == "dates" else how
     reason = f"dates {how}; to learn from them, add a column such as an age or a number of months to the file"
     return Finding((name,), "dropped", reason)
+
+
+def _is_compact(tally: ColumnTally) -> bool:
+    if tally.kind != "number" or not tally.integers or tally.low < 19_000_101 or tally.high > 21_001_231:
+        return False
+    values = tally.sample().values
+    return all(np.isfinite(seconds_of(f"{each:.0f}", "%Y%m%d")) for each in np.unique(values[~np.isnan(values)]))
 
 
 def _is_prose(tally: ColumnTally) -> bool:
@@ -237,18 +239,15 @@ def _marks(rows: TrainingRows, groups: Mapping[str, NDArray[Any]]) -> tuple[Find
     """Name the columns with a text that often stands for a missing value and was kept as a level, or as a group."""
     known: dict[str, Iterable[Any]] = {name: tally.counts for name, tally in rows.columns.items() if tally.named}
     known |= {name: {value for value in values.tolist() if value is not None} for name, values in groups.items()}
-    marks = {
-        name: sorted(text for text in map(str, found) if text.strip().casefold().replace(" ", "_") in MARKS)
-        for name, found in known.items()
-    }
+    marks = {name: marks_in(map(str, found)) for name, found in known.items()}
     said = {name: some for name, some in marks.items() if some}
     if not said:
         return ()
-    told = ", ".join(f"{' and '.join(map(repr, sorted(some)))} in {name!r}" for name, some in said.items())
+    told = ", ".join(f"{' and '.join(map(repr, some))} in {name!r}" for name, some in said.items())
     option = " ".join(
         f"--missing {shlex.quote(text)}" for text in sorted({text for some in said.values() for text in some})
     )
-    sentence = f"Kept as values of their own: {told}; if they stand for missing ones, give {option}."
+    sentence = f"Kept as values of their own: {told}; give {option} if they stand for missing ones."
     return (Finding(tuple(said), "flagged", sentence),)
 
 

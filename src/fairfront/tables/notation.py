@@ -164,6 +164,11 @@ class Notation:
         return self.kind in ("date", "dates")
 
     @property
+    def has_century(self) -> bool:
+        """Tell whether dates are known to the year; those of two digits leave the century open."""
+        return self.kind == "date" and "%y" not in self.form
+
+    @property
     def expected(self) -> str:
         """Say what a text should be, and how to fix another; of an unclear column, what it has and how to say more."""
         if self.kind == "amounts":
