@@ -22,9 +22,9 @@ from fairfront.cli import app
 from fairfront.cli.summary import print_options, print_rates
 from fairfront.exceptions import InputError
 from fairfront.runs import Run
-from fairfront.runs.card_blocks import estimate
+from fairfront.runs.card_blocks import difference, estimate
 from fairfront.runs.card_exports import cyclonedx_of, hub_card_of, markdown_of, page_of
-from fairfront.runs.options import indistinct_words, plain_id
+from fairfront.runs.options import in_words, indistinct_words, plain_id
 from fairfront.runs.parts import estimate_of
 from fairfront.runs.pipeline import with_exact_counts
 from tests.support.extras import optional
@@ -49,6 +49,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "linear": {**BINARY, "weight": "weight", "split": "time:applied:2025-05,2025-09"},
     "boosting": {**BINARY, "groups": "sex", "model": "boosting", "max_fits": 4},
     "costs": {**BINARY, "favourable": "defaulted", "groups": "sex", "costs": (5, 1), "drop": ["three", "group"]},
+    "rates": {**BINARY, "groups": "sex", "units": "rates", "approval_rate": 0.7},
     "hinge": {**BINARY, "groups": "sex", "loss": "squared_hinge"},
     "classes": {"target": "three", "favourable": "high", "groups": "sex", "drop": ["income", "p_a", "p_b"]},
     "values": {"target": "loan_amount", "groups": "group", "loss": "squared", "drop": ["p_a", "p_b"]},
@@ -85,7 +86,46 @@ def test_the_record_of_every_kind_of_model_fits_the_schema(runs, kind):
     for drawn in (markdown_of(card), page_of(card), hub_card_of(card)):
         told = re.sub("Read as missing: .*", "", drawn)
         assert "nan" not in re.findall(r"\w+", told.lower())
-        assert not re.search("None(?!: the model is)", told) or kind == "boosting"
+        assert not re.search("None(?!: the model is| of its own)", told) or kind == "boosting"
+
+
+def test_rules_have_no_cutoff_of_their_own(runs):
+    model = chosen(runs["rates"])
+    assert model.facts["operating_point"]["cutoff"] is None
+    said, page = model.card, json.loads(cyclonedx_of(model.facts))
+    assert "| Model | rule on probabilities of label and group (linear), for the least error; id" in said
+    assert "| Operating point | approval rate 0.7, inside the rule: no single cut-off" in said
+    assert "Loss (here the error) and its gap are those of rows left out one at a time" in said
+    assert "cut-off 0" not in said
+    assert "The cut-off in full" not in said
+    parameters = page["components"][0]["modelCard"]
+    assert parameters["modelParameters"]["modelArchitecture"].startswith("rule on probabilities")
+    assert "fairfront:cutoff" not in {each["name"] for each in parameters["properties"]}
+
+
+def test_an_end_that_is_not_zero_is_not_written_as_zero():
+    assert difference([-0.002295, -0.005051, 0.000461]) == "-0.0023 (-0.0051 to 0.0005)"
+    assert difference([0.0, -0.006, 0.006]) == "0.000 (-0.006 to 0.006)"
+
+
+def test_words_of_a_column_name_its_attribute():
+    assert in_words("age_band.fpr_gap") == "FPR gap by age_band"
+    assert in_words("selection_ratio") == "selection ratio"
+
+
+def test_rows_without_a_line_on_validation_are_counted_as_ranges(runs):
+    data = frame().astype({"group": object})
+    data.loc[np.arange(0, 2400, 31), "group"] = None
+    run = ff.trace_table(data, **{**BINARY, "drop": ["three", "p_a", "p_b"]}, n_points=3, stability=0, progress=False)
+    lines = chosen(run).facts["parts"]["validation"]["groups"]["group"]
+    part = run.manifest["split"]["rows"]["validation"]
+    rest = next(line for line in lines if line["status"] == "missing")
+    least, most = rest.get("rows_could_be", [rest["rows"]] * 2)
+    known = [
+        line.get("rows_could_be", [line["rows"]] * 2) for line in lines if line["status"] not in ("missing", "all")
+    ]
+    assert least == pytest.approx(part - sum(high for _, high in known))
+    assert most == pytest.approx(part - sum(low for low, _ in known))
 
 
 def test_the_checker_finds_faults(runs):
@@ -206,7 +246,10 @@ def test_period_and_weights_are_told(runs):
     assert "| Weights | weight |" in said
     assert "Rates are weighted by weight" in said
     assert "| Period of applied | train 2024-" in said
-    assert "| Period | applied (not what rows are split by): train 2024-" in chosen(runs["costs"]).card
+    other = next(
+        line for line in chosen(runs["costs"]).card.splitlines() if line.startswith("| Period of applied | train 2024-")
+    )
+    assert "(not what rows are split by)" in other
 
 
 def test_dates_that_rows_are_not_split_by_are_told():

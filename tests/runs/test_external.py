@@ -257,3 +257,16 @@ def test_one_file_has_one_name_and_the_runs_own_is_called_so(made: Path) -> None
         run.evaluate(made / "later.csv", name="other")
     own = run.evaluate(made / "rows.csv", name="own").external["own"]
     assert "trained on its rows" in own.notes[0]
+
+
+def test_a_new_group_of_a_few_people_is_in_no_gap(copy: Path) -> None:
+    """What such a group does can be anything, so that bounds would be 1; the card and the run leave it out alike."""
+    frame = pd.read_csv(copy / "later.csv")
+    frame.loc[:4, "sex"] = "other"
+    frame.to_csv(copy / "few.csv", index=False)
+    run = ff.load(copy / "run").evaluate(copy / "few.csv", name="few")
+    record = run.frontier.evaluations["few"]
+    assert record.groups["sex"].levels == run.frontier.evaluations["validation"].groups["sex"].levels
+    assert (record.figure("tpr_gap", 0.95) < 0.5).all()
+    lines = run.judged["few"]["0"]["groups"]["sex"]
+    assert [line["group"] for line in lines if line["status"] == "too few"] == ["(small groups)"]

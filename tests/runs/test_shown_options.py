@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 import fairfront as ff
 from fairfront.cli import app
+from fairfront.cli.screen import tell
+from fairfront.cli.tables import print_table, table_of
 from fairfront.runs import Run
 from fairfront.runs.options import pair_sentences
 
@@ -91,3 +95,25 @@ def test_a_run_that_keeps_the_chosen_point_lists_it(folder: Path, tmp_path: Path
     words = ["select", str(again), "--id", str(other), "--keep", "chosen", "-o", str(tmp_path / "model")]
     assert CliRunner().invoke(app, words).exit_code == 0
     assert other in listed(again)
+
+
+def printed(width: int, *, terminal: bool) -> str:
+    """Return what a console of some width shows of a sentence and of a table that is wider than it."""
+    console = Console(width=width, file=io.StringIO(), force_terminal=terminal, color_system=None)
+    tell(console, "Sentences are broken between words where a terminal ends, and nowhere else.")
+    table = table_of("rates", ["group", "share approved", "error (interval)"], left=["group"])
+    table.add_row("a group (reference)", "0.76-0.93", "0.234 (0.205 to 0.256)")
+    print_table(console, table)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_nothing_is_cut_on_a_narrow_terminal() -> None:
+    shown = printed(44, terminal=True)
+    assert max(map(len, shown.splitlines())) <= 44
+    assert "where a\nterminal ends" in shown.replace(" \n", "\n")
+    for whole in ("a group (reference)", "0.76-0.93", "0.234 (0.205 to 0.256)"):
+        assert whole in shown
+    assert shown.count("a group (reference)") == 2  # the columns below stand beside it too
+    assert "words where a terminal ends, and nowhere else." in printed(44, terminal=False)
+    assert printed(100, terminal=True).count("a group (reference)") == 1

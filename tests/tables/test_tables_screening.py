@@ -176,3 +176,24 @@ def test_places_that_are_read_as_numbers_can_be_read_as_codes() -> None:
     (found,) = sensitive_finding(["home zip", "income"], ["home zip", "income"])
     assert "read as a number: if it is a code, give --text 'home zip'." in found.sentence
     assert "--text" not in sensitive_finding(["zip"])[0].sentence
+
+
+def test_digits_that_are_all_dates_are_no_numbers() -> None:
+    days = np.arange("2001-01-01", "2020-01-01", dtype="datetime64[D]")[:N].astype(str)
+    written = np.array([float(day.replace("-", "")) for day in days])
+    table, y, groups = data(z=lambda *_: written, far=lambda *_: written + 70)
+    found = screen(TrainingRows.of(table, list(table.columns)), y, groups)
+    said = {each.columns: each.sentence for each in found if each.kind == "dropped"}
+    assert "dates in YYYYMMDD format" in said["z",]
+    assert not any("far" in names for names in said)
+    kept = screen(TrainingRows.of(table, list(table.columns)), y, groups, allow=["z"])
+    assert not any("z" in each.columns and each.kind == "dropped" for each in kept)
+
+
+def test_yes_and_no_in_several_ways_are_named_and_columns_with_one_reason_share_a_sentence() -> None:
+    answers = np.array(["ja", "nein", "1", "0"], dtype=object)[np.arange(N) % 4]
+    table, y, groups = data(z=lambda *_: answers, one=lambda *_: np.ones(N), two=lambda *_: np.ones(N))
+    found = screen(TrainingRows.of(table, list(table.columns)), y, groups)
+    said = {each.columns: each.sentence for each in found}
+    assert said["z",].startswith("'z' has yes and no in several ways ('0', '1', 'ja', 'nein')")
+    assert said["one", "two"] == "Dropped 'one', 'two': one value in all rows."
