@@ -28,8 +28,8 @@ from .screen import (
     reads,
     say,
     screen,
-    table_of,
 )
+from .tables import table_of
 
 if TYPE_CHECKING:
     from ..improvability import Alternatives

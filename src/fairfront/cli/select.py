@@ -178,7 +178,7 @@ def _choose_alternative(
         stored, id, data, output, champion, reason=reason, by=by, overwrite=overwrite, key=key
     )
     said = [f"id {id}: {model.about['family']}.", model.about["operating_point"], *decision.notes]
-    say(screen(), *said, f"Model and decision record: {output}; the record is in {folder} too.")
+    tell(screen(), *said, f"Model and decision record: {output}; the record is in {folder} too.")
 
 
 @reads
