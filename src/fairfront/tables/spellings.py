@@ -21,6 +21,6 @@ def marks_in(texts: Iterable[str]) -> list[str]:
 def several_spellings(texts: Collection[str]) -> str:
     """Say how values are written in several ways, if they are."""
     folded = {text.strip().casefold() for text in texts}
-    if len(texts) > 2 and folded <= YES_NO:
+    if len(folded) > 2 and folded <= YES_NO and max(map(len, folded)) > 1:
         return f"has yes and no in several ways ({', '.join(map(repr, sorted(texts)))})"
     return "has values that differ in upper and lower case only" if len(folded) < len(texts) else ""
