@@ -149,6 +149,7 @@ def one(setting: Setting, run: int, n_splits: int = 20) -> float:
             families="linear" if rival is None else "candidates",
             candidates=rival,
             n_splits=n_splits,
+            limit=False,
             random_state=run,
             progress=False,
         )

@@ -46,7 +46,7 @@ def lender(n: int, seed: int, shift: float = 0.5, weight: float = 0.6) -> dict[s
 
 
 def searched(given: dict[str, Any], **more: Any) -> ff.Alternatives:
-    return ff.alternatives(**{"families": "linear", "n_splits": 3, "progress": False, **given, **more})
+    return ff.alternatives(**{"families": "linear", "n_splits": 3, "progress": False, "limit": False, **given, **more})
 
 
 def sample(n: int = 3000, seed: int = 0) -> tuple[Sample, Answers, Answers]:

@@ -19,6 +19,7 @@ from ..storage.places import CHECKSUMS, anything
 from ..storage.seals import Inventory, write_signature
 from ..validation import check_flag
 from .account import TITLE, Evidence, Limits, Models, Question, Sources, Tried
+from .attainable import Attainable
 from .curves import Curves
 from .drivers import Drivers
 from .layout import GENERATOR, page_of, text_of
@@ -35,6 +36,7 @@ SECTIONS: list[Section] = [
     People(),
     Curves(),
     Drivers(),
+    Attainable(),
     Limits(),
 ]
 """Sections in their order; what one finds is in the record of those after it too."""

@@ -17,7 +17,7 @@ from ..solvers.base import Journal
 from ..solvers.fingerprints import digest
 from ..solvers.journal import journal_of
 from ..storage.checkpoints import Fingerprint
-from ..validation import check_confidence, check_progress, check_seed
+from ..validation import check_confidence, check_flag, check_progress, check_seed
 from ..validation.inputs import check_matrix, check_rows, check_weights
 from .estimates import Sample
 from .families import FAMILIES, Data
@@ -64,6 +64,7 @@ def alternatives(
     max_fits: int | None = None,
     max_seconds: float | None = None,
     confidence: float = 0.95,
+    limit: bool = True,
     random_state: int | None = 0,
     checkpoint: Any = None,
     resume: bool = False,
@@ -116,6 +117,9 @@ def alternatives(
     max_fits, max_seconds : optional
         Budgets; a search that stops says why, and rests on the splits that were done.
     confidence : float, of the claims about single models
+    limit : bool
+        Whether to estimate the least error of any rule that does not see the group, at every gap: learners of label and
+        group are fitted for it, to at most 20 000 rows.
     random_state : int, seed of splits and fits
     checkpoint, resume : path, bool
         File that takes note of every split that was done, small and without data. With ``resume=True`` a search of the
@@ -128,6 +132,7 @@ def alternatives(
     """
     started = time.monotonic()
     check_progress(progress)
+    check_flag(limit, "limit")
     seed, alpha = check_seed(random_state) or 0, 1.0 - check_confidence(confidence)
     budget = read_budget(n_splits, max_fits, max_seconds)
     n = check_rows(X)
@@ -170,7 +175,7 @@ def alternatives(
 
     with journal_of(checkpoint, resume, owner) as journal, progress_bar(progress, "searching", budget.splits) as bar:
         first, splits, stopped = _searched(data, wanted, names, budget, seed, approval_rate, started, journal, bar)
-    search = Search(data, wanted, here, first, tuple(splits), names, budget, stopped, seed, alpha)
+    search = Search(data, wanted, here, first, tuple(splits), names, budget, stopped, seed, alpha, limit)
     return result_of(search)
 
 

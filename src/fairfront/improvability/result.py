@@ -56,6 +56,16 @@ class Alternatives(Record):
         """Say what was found, in one sentence that claims no more than that."""
         return str(self.record["finding"])
 
+    @property
+    def limit(self) -> Mapping[str, Any] | None:
+        """Return the least error of any rule that does not see the group, by gap, and the models' distances to it.
+
+        ``gaps``, ``error``, ``low`` and ``high`` are lists, the last two the ends of a band for all gaps at once;
+        ``models`` has a line per id. None where it was not asked for, ``why_not`` alone where it cannot be given.
+        """
+        found: Mapping[str, Any] | None = self.record["limit"]
+        return found
+
     def select(self, id: int) -> Any:
         """Return a model of the table, fitted on the search rows of the first split, which decides at its cut-off.
 

@@ -25,7 +25,8 @@ from .verdicts import Verdict, judged, verdicts
 class Search:
     """A search that is over: what was asked and given, the first split whole, and of all splits what p-values rest on.
 
-    It holds rows, and is never written. ``alpha`` is one minus the confidence; ``stopped`` says why the search did.
+    It holds rows, and is never written. ``alpha`` is one minus the confidence; ``stopped`` says why the search did,
+    ``limit`` whether the limit of all rules is asked for.
     """
 
     data: Data
@@ -38,6 +39,7 @@ class Search:
     stopped: str
     seed: int
     alpha: float
+    limit: bool = True
 
     @cached_property
     def p(self) -> float:

@@ -1,0 +1,174 @@
+"""What is attainable: the limit of rules that do not see the group, learnt from rows, and models' distances to it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import FairfrontError, FairfrontWarning
+from ..objectives import Array, Groups
+from ..problems.decision_rules import Rules
+from ..problems.rate_problem import rate_problem
+from ..validation.inputs import check_matrix, take_rows
+from .layout import Part
+from .limit import Limit, limit_of
+from .requirements import NOTION_OF
+from .sections import Search, Section
+
+FOLDS, MOST = 5, 20_000
+"""Folds that posteriors are crossed over, and most rows that they are learnt from, drawn at random."""
+POINTS = 11
+NOTIONS = {rate: NOTION_OF[rate] for rate in ("selection", "tpr", "fpr", "error")}
+"""Rates that are linear in decisions, by notion."""
+CAVEAT = (
+    "It is the limit of what logistic regression and boosted trees, stacked, see in these columns: interactions that "
+    "they miss could allow less, and no test rules that out."
+)
+
+
+def learners(seed: int) -> list[Any]:
+    """Return what posteriors are stacked of: logistic regression, and small boosted trees for what it misses."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return [
+        None,
+        HistGradientBoostingClassifier(
+            max_iter=40, max_leaf_nodes=15, learning_rate=0.1, early_stopping=False, random_state=seed
+        ),
+    ]
+
+
+def learn_rules(
+    X: Any,
+    y: NDArray[Any],
+    group: NDArray[Any],
+    reference: str,
+    rate: str,
+    *,
+    favourable: Any,
+    approval_rate: float | None = None,
+    sample_weight: Array | None = None,
+    estimators: Sequence[Any] | None = None,
+    seed: int = 0,
+) -> Rules:
+    """Return cross-fitted posteriors of rows, for the gap of a rate; the group of rows of neither is None."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FairfrontWarning)
+        return rate_problem(
+            X,
+            y,
+            estimator=learners(seed) if estimators is None else list(estimators),
+            sensitive_features={"group": group},
+            groups=Groups(reference={"group": reference}, min_size=2),
+            notion=NOTIONS[rate],
+            favourable=favourable,
+            sample_weight=sample_weight,
+            approval_rate=approval_rate,
+            cv=FOLDS,
+            random_state=seed,
+        ).rules()
+
+
+class Attainable(Section):
+    """The least error of any rule that does not see the group, at every gap, and how far models are from it."""
+
+    name = "limit"
+
+    def find(self, search: Search) -> Mapping[str, Any]:
+        contrast = search.wanted.improve[0]
+        if not search.limit:
+            return {"limit": None}
+        if contrast.rate not in NOTIONS:
+            return {"limit": {"why_not": f"{contrast.rate} is not linear in decisions"}}
+        if search.data.sample.labelled is not None:
+            return {"limit": {"why_not": "labels do not cover everybody"}}
+        try:
+            return {"limit": _found(search)}
+        except FairfrontError as error:
+            return {"limit": {"why_not": str(error)}}
+
+    def parts(self, record: Mapping[str, Any]) -> Iterator[Part]:
+        found = record["limit"]
+        if found is None:
+            return
+        if "why_not" in found:
+            yield Part("The limit of rules that do not see the group", [f"Not given: {found['why_not']}"])
+            return
+        heads = [f"{found['gap']} at most", "least error", f"{found['level']:.0%} band, low", "high"]
+        ends = ("gaps", "error", "low", "high")
+        rows = [[f"{value:.4f}" for value in line] for line in zip(*(found[each] for each in ends), strict=True)]
+        yield Part("The limit of rules that do not see the group", [found["sentence"], CAVEAT], heads, rows)
+        told = (
+            "Distance is a model's error less the least error at its gap, judge rows; the ends are those of the band "
+            "and leave out the noise of the model's own figures."
+        )
+        keys = ("error", "gap", "distance", "least", "most")
+        rows = [[str(line["id"]), *(f"{line[key]:.4f}" for key in keys)] for line in found["models"]]
+        yield Part("Distance of every model to the limit", [told], ["id", *keys], rows)
+
+
+def _found(search: Search) -> dict[str, Any]:
+    data, outcome, contrast = search.data, search.outcome, search.wanted.improve[0]
+    which, a, b = outcome.pairs[0]
+    attribute, sample = data.sample.attributes[which], data.sample
+    rate = float(sample.weight @ outcome.incumbent.approved / sample.weight.sum())
+    n = len(sample.good)
+    rows = np.sort(np.random.default_rng(search.seed).permutation(n)[:MOST])
+    assert attribute.codes is not None
+    levels = np.array([attribute.levels[a], attribute.levels[b], None], dtype=object)
+    group = levels[np.where(attribute.codes == a, 0, np.where(attribute.codes == b, 1, 2))]
+    weight = None if (sample.weight == 1.0).all() else sample.weight[rows]
+    known = {"favourable": data.task.favourable_label, "approval_rate": rate, "sample_weight": weight}
+    X = check_matrix(take_rows(data.X, rows))
+    rules = learn_rules(X, data.y[rows], group[rows], str(levels[1]), contrast.rate, **known, seed=search.seed)
+    limit, level = limit_of(rules, 1.0 - search.alpha, search.seed), 1.0 - search.alpha
+    gap = f"{attribute.name}.{contrast.rate}_gap" if len(sample.attributes) > 1 else f"{contrast.rate}_gap"
+    gaps = np.linspace(0.0, abs(limit.plain), POINTS)
+    value, low, high = limit.error(gaps)
+    doubt = (
+        ""
+        if limit.calibrated
+        else (
+            " The posteriors are poorly calibrated: their rules do otherwise on rows left out than they expect, so the "
+            "band may be too narrow."
+        )
+    )
+    return {
+        "gap": gap,
+        "groups": [attribute.levels[a], attribute.levels[b]],
+        "approval_rate": round(rate, 3),
+        "level": round(level, 6),
+        "rows": len(rows),
+        "calibrated": limit.calibrated,
+        "sentence": (
+            f"Any rule that approves {rate:.1%} and does not see the group, at best, of {attribute.levels[a]!r} and "
+            f"{attribute.levels[b]!r}; from posteriors of {len(rows)} rows, crossed over {FOLDS} folds, with a band "
+            f"for all gaps at once.{doubt}"
+        ),
+        "gaps": _short(gaps),
+        "error": _short(value),
+        "low": _short(np.floor(1e4 * low) / 1e4),
+        "high": _short(np.ceil(1e4 * high) / 1e4),
+        "models": _distances(search, limit, gap),
+    }
+
+
+def _distances(search: Search, limit: Limit, name: str) -> list[dict[str, Any]]:
+    error, gaps = search.judged.figure("error"), np.abs(search.judged.figure(name))
+    value, low, high = limit.error(gaps)
+    found = []
+    for i in np.flatnonzero(np.isfinite(error) & np.isfinite(gaps)):
+        apart = {"distance": value, "least": high, "most": low}
+        line = {"error": float(error[i]), "gap": float(gaps[i])} | {
+            key: float(error[i] - end[i]) for key, end in apart.items()
+        }
+        found.append({"id": int(i), **{key: round(each, 4) for key, each in line.items()}})
+    return found
+
+
+def _short(values: Array) -> list[float]:
+    return [round(float(each), 4) for each in values]
