@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from fairfront.improvability.curves import RATES_SHOWN, Sorted, curves, figures, names_of, shared, swaps
-from fairfront.improvability.estimates import Answers, Sample
+from fairfront.improvability.curves import RATES_SHOWN, Sorted, curves, figures, names_of, shared
+from fairfront.improvability.estimates import Sample
 from fairfront.improvability.requirements import Contrast
 from fairfront.objectives import Attribute
 
@@ -69,12 +69,5 @@ def test_shared_figures_are_of_multiples_of_five_and_stay_within_what_is_said() 
     assert np.allclose(value, shares, atol=1e-12, equal_nan=True)
 
 
-def test_swap_sets_are_counted_by_group_and_label() -> None:
-    rows, one, two = people(4000, 2)
-    before, after = (Answers(each >= np.median(each), each) for each in (one, two))
-    found = {line["group"]: line for line in swaps(rows, before, after)["g"]}
-    own = after.approved & ~before.approved & (rows.attributes[0].codes == 0)
-    assert abs(found["b"]["enter"] - own.sum()) <= 5
-    assert found["b"]["enter"] % 5 == 0
-    assert found["b"]["enter_favourable"] == pytest.approx(rows.good[own].mean(), abs=0.03)
+def test_a_curve_of_a_ratio_has_it_once() -> None:
     assert names_of(Contrast("selection_ratio", "selection", ratio=True), False) == ("selection_ratio",)

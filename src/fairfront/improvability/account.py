@@ -13,7 +13,7 @@ from .families import FAMILIES, Data
 from .layout import Part, cell_words
 from .picture import picture
 from .sections import Search, Section
-from .verdicts import table_of
+from .verdicts import coarse_changes, coarse_p, table_of
 
 TITLE = "A fairer alternative to the model in use?"
 LIMITS = (
@@ -24,16 +24,25 @@ LIMITS = (
 )
 
 
+COARSE = (
+    "Some counts are small: p-values of the first split say only whether they pass, and bounds of gaps are in steps of "
+    "five people of the smallest group, so that no exact count follows from them."
+)
+
+
 class Question(Section):
     """What was asked, and the answer."""
 
     name = "question"
 
     def find(self, search: Search) -> Mapping[str, Any]:
-        wanted = search.wanted
+        wanted, few = search.wanted, search.few and len(search.splits) < 3
+        p = coarse_p(search.p, search.alpha) if few else search.p
         return {
-            "finding": finding(search.p, search.alpha, len(search.qualified)),
-            "p_value": round(search.p, 6),
+            "finding": finding(
+                coarse_p(search.p, search.alpha) if few else search.p, search.alpha, len(search.qualified)
+            ),
+            "p_value": round(p, 6),
             "alpha": round(search.alpha, 6),
             "qualified": list(search.qualified),
             "shown": search.shown,
@@ -142,7 +151,9 @@ class Evidence(Section):
     name = "test"
 
     def find(self, search: Search) -> Mapping[str, Any]:
-        return {"split_p_values": [round(each.p, 6) for each in search.splits]}
+        p = [each.p for each in search.splits]
+        first = coarse_p(p[0], search.alpha) if search.few else p[0]
+        return {"split_p_values": [round(each, 6) for each in (first, *p[1:])]}
 
     def parts(self, record: Mapping[str, Any]) -> Iterator[Part]:
         p = ", ".join(f"{each:.3f}" for each in record["split_p_values"])
@@ -194,9 +205,20 @@ class Models(Section):
     name = "models"
 
     def find(self, search: Search) -> Mapping[str, Any]:
-        table = table_of(search.outcome, search.data, search.wanted, search.judged, search.verdicts)
+        first, wanted = search.outcome, search.wanted
+        table = table_of(first, search.data, wanted, search.judged, search.verdicts)
         bounds = {str(i + 1): each.changes for i, each in enumerate(search.verdicts) if each.changes is not None}
-        return {"table": table, "changes": bounds}
+        if search.few:
+            rows, before = search.data.sample.take(first.judge), first.incumbent.take(first.judge)
+            known = [line["p"] for line in table]
+            p = [None if each is None else coarse_p(each, search.alpha) for each in known]
+            table = [{**line, "p": each} for line, each in zip(table, p, strict=True)]
+            bounds = {id: coarse_changes(each, wanted, rows, before) for id, each in bounds.items()}
+        rounded = {
+            id: {name: [round(value, 6) for value in values] for name, values in each.items()}
+            for id, each in bounds.items()
+        }
+        return {"table": table, "changes": rounded, "coarse": search.few}
 
     def parts(self, record: Mapping[str, Any]) -> Iterator[Part]:
         told = (
@@ -204,6 +226,7 @@ class Models(Section):
             "Models are tested in the order of the table, which the search rows gave, until one fails; a p-value is "
             "the largest up to its own and that of the search. Id 0 is the incumbent."
         )
+        told += f" {COARSE}" if record["coarse"] else ""
         yield Part("All models of the first split", [told], *_lines(record["table"]), picture(record))
         yield Part("The model shown", _changes(record, record["shown"]))
 

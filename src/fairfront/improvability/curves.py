@@ -167,18 +167,18 @@ def shared(
 
 
 class Curves(Section):
-    """Figures of incumbent and model over all approval rates, and who changes sides at the cut-off, by group."""
+    """Figures of incumbent and model over all approval rates."""
 
     name = "curves"
 
     def find(self, search: Search) -> Mapping[str, Any]:
         if search.shown is None:
-            return {"curves": [], "swaps": {}}
+            return {"curves": []}
         judge = search.outcome.judge
         rows, before = search.data.sample.take(judge), search.outcome.incumbent.take(judge)
         after = search.outcome.candidates[search.shown - 1].answers
         found = [_curve(search, rows, before, after, place) for place in range(len(search.wanted.improve))]
-        return {"curves": [each for each in found if each is not None], "swaps": swaps(rows, before, after)}
+        return {"curves": [each for each in found if each is not None]}
 
     def parts(self, record: Mapping[str, Any]) -> Iterator[Part]:
         for each in record["curves"]:
@@ -198,20 +198,6 @@ class Curves(Section):
                     [f"{rate:.0%}", *("" if cell is None else f"{cell[0]:.3f} +- {cell[1]:.3f}" for cell in cells)]
                 )
             yield Part(f"{each['figures'][0]} and the job over approval rates", [told], heads, rows)
-        for name, lines in record["swaps"].items():
-            heads = ["group", "enter", "of whom favourable", "leave", "of whom favourable"]
-            lists = [[line["group"], *(_words(line[key]) for key in KEYS)] for line in lines]
-            told = (
-                "People whom the model alone approves enter, those whom the incumbent alone approves leave; judge rows."
-            )
-            yield Part(f"Swap sets by group: {name}", [f"{told} Counts are multiples of 5."], heads, lists)
-
-
-KEYS = ("enter", "enter_favourable", "leave", "leave_favourable")
-
-
-def _words(value: float | None) -> str:
-    return "" if value is None else f"{value:.1%}" if isinstance(value, float) else str(value)
 
 
 def _curve(search: Search, rows: Sample, before: Answers, after: Answers, place: int) -> dict[str, Any] | None:
@@ -249,23 +235,3 @@ def _cells(value: Array, half: Array) -> list[list[float] | None]:
         [round(float(v), 4), float(np.ceil(1e4 * h) / 1e4)] if there else None
         for v, h, there in zip(value, half, known, strict=True)
     ]
-
-
-def swaps(rows: Sample, before: Answers, after: Answers) -> dict[str, list[dict[str, Any]]]:
-    """Return by attribute and group how many people enter and leave, and the share of each with the favourable label.
-
-    Counts are multiples of 5; shares are theirs, and not given where labels do not cover all or nobody is left.
-    """
-    found: dict[str, list[dict[str, Any]]] = {}
-    sides = {"enter": after.approved & ~before.approved, "leave": before.approved & ~after.approved}
-    for attribute in rows.attributes:
-        found[attribute.name] = []
-        for k, level in enumerate(attribute.levels):
-            line: dict[str, Any] = {"group": level}
-            for name, some in sides.items():
-                own = some & (attribute.codes == k)
-                good, bad = (int(nearest(float((own & kind).sum()))) for kind in (rows.good, ~rows.good))
-                share = round(good / (good + bad), 3) if rows.labelled is None and good + bad else None
-                line |= {name: good + bad, f"{name}_favourable": share}
-            found[attribute.name].append(line)
-    return found

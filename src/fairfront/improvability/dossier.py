@@ -23,13 +23,14 @@ from .attainable import Attainable
 from .curves import Curves
 from .drivers import Drivers
 from .layout import GENERATOR, page_of, text_of
-from .people import People
+from .people import IncumbentAudit, People
 from .sections import Search, Section
 
 FORMAT = "fairfront alternatives 1"
 SECTIONS: list[Section] = [
     Question(),
     Sources(),
+    IncumbentAudit(),
     Evidence(),
     Tried(),
     Models(),

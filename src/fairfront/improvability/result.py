@@ -36,8 +36,8 @@ class Alternatives(Record):
         the order of the table, which was found on the search rows, until one fails; a fixed sequence needs no more.
     moved : dict
         Of the first model that qualifies, else of the most promising one: rates of every group before and after, and
-        how many people enter and leave.
-    swapped : dict, who enters and who leaves, and the share of each with the favourable label
+        how many people enter and leave, with the share of them who have the favourable label.
+    swapped : dict, the same of all rows
     record : dict, all that the dossier says
     outcome : what `select` builds models from; it holds row numbers, and is never written
     """

@@ -12,13 +12,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
+import numpy as np
+
+from ..measures.disclosure import LIMIT
 from ..measures.evaluation import Evaluation
 from .families import Data
 from .incumbent import Incumbent
 from .layout import Part
 from .requirements import Requirements
 from .search import Budget, Outcome, Split, combined
-from .verdicts import Verdict, judged, verdicts
+from .verdicts import SHORT, Verdict, judged, verdicts
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +58,22 @@ class Search:
     def judged(self) -> Evaluation:
         """Return the incumbent, first, and the models of the first split on its judge rows, as may be published."""
         return judged(self.outcome, self.data)
+
+    @cached_property
+    def few(self) -> bool:
+        """Tell whether a count of judge rows by group, label and decision is small, of a model that was tested.
+
+        Then its figures are made of rounded counts, and what is computed from exact ones is told less exactly.
+        """
+        rows = self.data.sample.take(self.outcome.judge)
+        said = [self.outcome.incumbent.take(self.outcome.judge), *(e.answers for e in self.outcome.candidates[:SHORT])]
+        for attribute in rows.attributes:
+            codes = np.asarray(attribute.codes) + 1
+            for each in said:
+                counts = np.bincount(4 * codes + 2 * rows.good + each.approved, minlength=4)
+                if ((counts > 0) & (counts < LIMIT)).any():
+                    return True
+        return False
 
     @property
     def qualified(self) -> tuple[int, ...]:

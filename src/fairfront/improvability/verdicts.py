@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from ..measures.decisions import evaluate_scores
 from ..measures.evaluation import Evaluation
 from ..measures.published import published
-from ..objectives import Array
-from ..objectives.groups import rounded
-from .estimates import JOBS, Answers, Estimate
+from ..objectives import Array, Task
+from ..objectives.groups import STEP
+from .estimates import JOBS, RATES, Answers, Estimate, Sample
 from .families import Data
 from .requirements import Claims, Requirements, weakest
 from .search import Candidate, Outcome
@@ -106,13 +107,43 @@ def judged(outcome: Outcome, data: Data) -> Evaluation:
     rows, task = data.sample.take(outcome.judge), data.task
     said = [outcome.incumbent.take(outcome.judge), *(each.answers for each in outcome.candidates)]
     scores = np.stack([_scores(each) for each in said])
-    second = task.favourable == 1
-    truth = (rows.good if second else ~rows.good).astype(np.intp)
-    decided = np.stack([each.approved if second else ~each.approved for each in said])
+    truth, second = truth_of(rows.good, task), task.favourable == 1
+    decided = np.stack([truth_of(each.approved, task) for each in said]).astype(bool)
     weight = None if (rows.weight == 1.0).all() else rows.weight
     values = (scores if second else -scores)[:, None]
     record = evaluate_scores(values, truth, task, rows.attributes, name="judge", sample_weight=weight, decided=decided)
     return published(record, task)
+
+
+def coarse_p(p: float, alpha: float) -> float:
+    """Return the level where a p-value passes, else 1: beside rounded counts more would give exact ones away."""
+    return round(alpha, 6) if p <= alpha else 1.0
+
+
+def coarse_changes(
+    changes: Mapping[str, tuple[float, ...]], wanted: Requirements, rows: Sample, before: Answers
+) -> dict[str, tuple[float, ...]]:
+    """Return changes whose gaps are in steps of what five people of the smallest group make of a rate, bounds below."""
+    found = dict(changes)
+    for contrast in wanted.improve:
+        part, whole = RATES[contrast.rate](rows, before)
+        sizes = [
+            (int((whole & own).sum()), float((part & whole & own).sum()))
+            for attribute in rows.attributes
+            if contrast.attribute in ("", attribute.name)
+            for own in (attribute.codes == k for k in range(len(attribute.levels)))
+        ]
+        step = STEP / max(min(n for n, _ in sizes), 1)
+        if contrast.ratio:
+            step /= max(max(k / n for k, n in sizes if n), step)
+        value, lower = changes[contrast.name]
+        found[contrast.name] = (float(step * np.rint(value / step)), float(step * np.floor(lower / step)))
+    return found
+
+
+def truth_of(good: NDArray[np.bool_], task: Task) -> NDArray[np.intp]:
+    """Return the codes of classes where marks are of the favourable one."""
+    return np.asarray(good if task.favourable == 1 else ~good).astype(np.intp)
 
 
 def _scores(said: Answers) -> Array:
@@ -157,43 +188,3 @@ def _said(verdict: Verdict | None) -> dict[str, Any]:
 
 def _plain(value: float) -> float | None:
     return round(float(value), 4) if np.isfinite(value) else None
-
-
-def moved(outcome: Outcome, data: Data, record: Evaluation, place: int) -> dict[str, list[dict[str, Any]]]:
-    """Return, per attribute and group, rates before and after, and how many people enter and leave.
-
-    ``place`` is that of the model in the record; small counts are rounded.
-    """
-    before, after = outcome.incumbent.take(outcome.judge), outcome.candidates[place - 1].answers
-    rates = ("selection",) if data.sample.labelled is not None else ("selection", "tpr")
-    found = {}
-    for attribute in data.sample.take(outcome.judge).attributes:
-        shown: Any = record.groups[attribute.name]
-        lines = []
-        for k, level in enumerate(shown.levels):
-            if level not in attribute.levels:
-                continue
-            own = attribute.codes == attribute.levels.index(level)
-            line: dict[str, Any] = {"group": level, "n": int(shown.n[k])}
-            for rate in rates:
-                line |= {rate: [_plain(shown.rate(rate)[i, k]) for i in (0, place)]}
-            line |= {"enter": int(rounded(float((own & after.approved & ~before.approved).sum())))}
-            line |= {"leave": int(rounded(float((own & before.approved & ~after.approved).sum())))}
-            lines.append(line)
-        found[attribute.name] = lines
-    return found
-
-
-def swapped(outcome: Outcome, data: Data, place: int) -> dict[str, Any]:
-    """Return how many people enter and leave, and the share of each with the favourable label where labels cover all.
-
-    Shares are of rounded counts.
-    """
-    rows, before = data.sample.take(outcome.judge), outcome.incumbent.take(outcome.judge)
-    after, found = outcome.candidates[place - 1].answers, {}
-    sides = {"enter": after.approved & ~before.approved, "leave": before.approved & ~after.approved}
-    for name, some in sides.items():
-        good, bad = (int(rounded(float((some & kind).sum()))) for kind in (rows.good, ~rows.good))
-        share = good / (good + bad) if rows.labelled is None and good + bad else None
-        found[name] = {"people": good + bad, "favourable": None if share is None else round(share, 3)}
-    return found
