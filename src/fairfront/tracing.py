@@ -48,6 +48,7 @@ def trace(
     exposure: Any = None,
     offset: Any = None,
     signs: Mapping[str | int, str] | None = None,
+    pairs: Any = None,
     groups: Groups | None = None,
     estimator: Any = None,
     units: Literal["losses", "rates"] | Rates = "losses",
@@ -96,6 +97,9 @@ def trace(
         Features of which more never makes the favourable label less likely, or a value smaller ("+"), or never more
         likely, or larger ("-"), all others being equal: bounds on coefficients, or the constraint of an estimator that
         has one.
+    pairs : integer array of shape (m, 2) of row numbers, or a second matrix like X, optional
+        People whose scores should be alike, or every row's counterfactual: the mean squared difference of their scores
+        is bounded beside the gaps of ``notion``, of which there may be none (``notion=[]``). For linear models.
     groups : Groups, which says reference groups, crossed columns and the smallest size of a group, optional
     estimator : estimator, optional
         Any classifier or regressor whose fit takes sample_weight, instead of a linear model: points are then weighted
@@ -138,6 +142,8 @@ def trace(
     question: dict[str, Any] = {"favourable": favourable, "notion": notion, "loss": loss, "gap": gap}
     if signs is not None and units != "losses":
         raise InputError("signs is for units of losses, found rates, whose rules guess the group; leave it out.")
+    if pairs is not None and (estimator is not None or units != "losses"):
+        raise InputError("pairs is for linear models, found an estimator or units of rates; leave it out.")
     if offset is not None and (estimator is not None or units != "losses"):
         raise InputError("offset is for linear models, found an estimator or units of rates; leave it out.")
     X, added = with_offset(X, offset)
@@ -170,13 +176,13 @@ def trace(
         return trace_estimator(fits, search, **kept)
     chosen = as_solver(solver)
     if (several := as_ridges(ridge)) is None:
-        problem = linear_problem(X, y, **rows, **question, **linear, offset=added, signs=signs)
+        problem = linear_problem(X, y, **rows, **question, **linear, offset=added, signs=signs, pairs=pairs)
         held = HeldOut.of(problem, chosen, labelled, person, held_out)
         return trace_problem(problem, chosen, **asked, random_state=random_state, held_out=held, **kept)
     if preferences is not None or checkpoint is not None:
         what = "preferences" if checkpoint is None else "checkpoint"
         raise InputError(f"{what} is for one ridge, found {len(several)}; leave one of the two out.")
-    linear |= {"ridge": several[0], "offset": added, "signs": signs}
+    linear |= {"ridge": several[0], "offset": added, "signs": signs, "pairs": pairs}
     problem = linear_problem(X, y, **rows, **question, **linear)
     held = HeldOut.of(problem, chosen, labelled, person, True if held_out is None else held_out)
     known: dict[str, Any] = {"n_points": n_points, "random_state": random_state, "progress": progress}

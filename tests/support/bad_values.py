@@ -205,6 +205,7 @@ OPTIONS: dict[str, Kind] = {
     | "zero",
     "person": replace(LABELS, more={k: v for k, v in LABELS.more.items() if k not in ("fractions", "constant")})
     | "None",
+    "pairs": replace(MATRIX, takes=frozenset({"None"})),
     "signs": entries(NAME, lambda each: {0: each}, "None", twice={0: "+", "0": "+"}, far={9: "+"}),
     "held_out": FLAG | "None",
     "scores_or_labels": replace(LABELS, more={k: v for k, v in LABELS.more.items() if k != "fractions"}),

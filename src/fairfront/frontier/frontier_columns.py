@@ -18,7 +18,8 @@ from ..validation import BACKENDS, check_choice, check_text, is_dask
 from .cautions import worst_errors
 from .choice import Choice, choice_of
 from .frontier_figures import FrontierFigures
-from .judgement import asked_of, held_rows, with_notions
+from .judgement import asked_of, checked_features, held_rows, with_notions
+from .pair_figures import with_pairs
 from .selection import Rule
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class FrontierColumns(FrontierFigures):
         costs: Mapping[str, float] | None = None,
         like: str | None = None,
         person: Any = None,
+        pairs: Any = None,
     ) -> Self:
         """Return this frontier with a named record of rates on other data: error, AUC, gaps per group.
 
@@ -64,6 +66,9 @@ class FrontierColumns(FrontierFigures):
         like : the evaluation whose cut-offs are meant, by default "validation"
         person : array of shape (n,), optional
             Who each row is, where people have several: intervals are then those of people, not of rows.
+        pairs : row numbers of shape (m, 2), or a second matrix like X, optional
+            Pairs as in `trace`: adds ``pair_difference``, the mean absolute difference of their probabilities (or
+            scores, or predictions), and ``pair_flips``, the share of them that are decided differently, as observed.
         """
         check_text(name, "name", "the name of the evaluation")
         asked = asked_of(Operating(cutoff, approval_rate, costs), self.evaluations, name, like, self.models)
@@ -74,16 +79,17 @@ class FrontierColumns(FrontierFigures):
         if any(is_dask(each) for each in rows):
             from .dask_judgement import evaluate_parts
 
-            if person is not None:
-                raise InputError(
-                    "person needs rows in memory, found Dask collections; leave it out, or compute() them."
-                )
+            for what, given in (("person", person), ("pairs", pairs)):
+                if given is not None:
+                    raise InputError(f"{what} needs rows in memory, found Dask collections; leave it out.")
             record = evaluate_parts(self.models, self.facts, rows, name, asked)
         else:
             held = held_rows(self, *rows, person)
             record = held.judge_models(self.models, name, asked)
             known = (self.facts.notions, self.facts.task, lambda: self.models.responses(held.X)[1])
             record = held.with_scores(record, *known)
+            if pairs is not None:
+                record = with_pairs(record, self.models, pairs, checked_features(self.models, X), sample_weight)
         return replace(self, evaluations={**self.evaluations, name: with_notions(record, self.facts)})
 
     def pool(self, *names: str, name: str = "pooled") -> Self:

@@ -136,6 +136,8 @@ def same_problem(front: FrontierColumns, rows: Rows) -> LinearProblem:
         raise InputError(
             "this frontier has points of several ridges, expected one problem to solve again; trace it with one ridge."
         )
+    if front.facts.question.pairs:
+        raise InputError("this frontier was traced with pairs, which are not kept; trace it again with more n_points.")
     problem = problem_of(front.facts.question, *rows)
     problem = front.facts.newton.stated(problem)
     W, known = problem.narrowed(front.models.weights), front.objectives[0]

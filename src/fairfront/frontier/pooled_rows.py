@@ -16,6 +16,7 @@ from ..objectives import Array, Attribute, Task
 from ..validation import check_text, counted
 from .held_out import FEW_FOLDS
 from .judgement import is_test, with_notions
+from .pair_figures import PAIRS
 
 if TYPE_CHECKING:
     from .frontier_figures import FrontierFigures
@@ -48,6 +49,8 @@ def pool_evaluations(front: FrontierFigures, names: tuple[str, ...], name: str) 
             )
     few = any(FOLDS in record.design.get("", {}) for record in records)
     found = pooled_scores(records, with_notions(_pooled(records, front.facts.task, name), front.facts))
+    of_pairs = {each: record.columns[each] for record in records for each in PAIRS if each in record.columns}
+    found = replace(found, columns={**found.columns, **of_pairs})  # pairs are of one evaluation, the last that has some
     return widened(found, FEW_FOLDS**2) if few else found
 
 

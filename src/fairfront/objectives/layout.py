@@ -66,8 +66,8 @@ class Layout:
         return Algebra(
             p=p,
             B=np.full((len(self.contrasts), self.k), np.nan) if bent else signs.T @ means,
-            b=np.array([c.floor for c in self.contrasts]),
-            two_sided=np.array([c.two_sided for c in self.contrasts]),
+            b=np.array([c.floor for c in self.contrasts], dtype=np.float64),
+            two_sided=np.array([c.two_sided for c in self.contrasts], dtype=bool),
             gap=gap,
             names=("loss", *(c.name for c in self.contrasts)),
             notions=self.notions,
@@ -106,7 +106,8 @@ def build(
             prefix = "".join(f"{part}: " for part in named)
             for comparison in notion.comparisons(task, surrogate):
                 plan.compare(comparison, notion, index, place, attribute, prefix)
-    masks = [mask for inside, _, of in plan.averages for mask in (inside, of) if mask is not None]
+    everyone = [np.ones(len(plan.atoms.weights), dtype=bool)] * (not plan.averages)
+    masks = everyone + [mask for inside, _, of in plan.averages for mask in (inside, of) if mask is not None]
     cells, into = merged(plan.atoms, np.column_stack(masks), sample_weight)
     placed = tuple(
         Average(part.quantity, np.unique(into[inside]), name, part.labels, None if of is None else np.unique(into[of]))

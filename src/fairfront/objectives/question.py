@@ -57,6 +57,7 @@ class Question(Record):
     groups          how sensitive columns become groups
     offset          the column of X whose coefficient is 1, by its place; None: there is none
     signs           columns of X, by their places, whose coefficients may have one sign only
+    pairs           whether scores of given pairs of people are to be alike, beside the notions, of which none need be
     """
 
     notions: tuple[Notion, ...]
@@ -70,6 +71,7 @@ class Question(Record):
     task: TaskName = "classification"
     offset: int | None = None
     signs: Signs = ()
+    pairs: bool = False
 
     @classmethod
     def of(
@@ -89,11 +91,11 @@ class Question(Record):
         "rate" for notions that know no other.
         """
         given = notion if isinstance(notion, (tuple, list)) else (notion,)
-        if not given:
-            raise InputError("notion is empty, expected at least one notion.")
+        if not given and not settings.get("pairs"):
+            raise InputError("notion is empty, expected at least one notion, or pairs of people to treat alike.")
         chosen, asked = LOSSES.made(loss, Loss), tuple(NOTIONS.made(each, Notion) for each in given)
         named = settings.get("surrogate")
-        if isinstance(named, str) and named == "loss" and all(each.no_losses for each in asked):
+        if isinstance(named, str) and named == "loss" and asked and all(each.no_losses for each in asked):
             settings["surrogate"] = "rate"
         usual: TaskName = "regression" if chosen.kinds[0] == "regression" else "classification"
         return cls(
@@ -205,7 +207,8 @@ class Objectives:
     def sentences(self) -> tuple[str, ...]:
         """Say in words what each notion compares, what gaps are between probable groups, and what else to know."""
         compared = (notion.sentence(self.task) for notion in self.question.notions)
-        return (*compared, *proxy_sentences(self.proxies), *self.notes)
+        alike = ("Similar pairs compares the scores of both people of every pair.",) * self.question.pairs
+        return (*compared, *alike, *proxy_sentences(self.proxies), *self.notes)
 
 
 def measure(quantity: Quantity, loss: Loss, task: Task) -> Measure:

@@ -24,6 +24,8 @@ from .weight_terms import WeightTerms
 if TYPE_CHECKING:
     from .dask.partition import DaskRows
 
+SIMILAR_PAIRS = "similar_pairs"
+"""Name of the axis of pairs: the mean squared difference of their scores."""
 METRIC_RIDGE = 1e-10  # added to a metric's diagonal, as a share of its mean: collinear columns leave it singular
 
 
@@ -35,12 +37,15 @@ class LinearProblem:
     """
 
     def __init__(
-        self, rows: Piece | DaskRows, objectives: Objectives, frame: Frame | None = None, feature_names: Names = None
+        self,
+        rows: Piece | DaskRows,
+        objectives: Objectives,
+        frame: Frame | None = None,
+        feature_names: Names = None,
+        pairs: Array | None = None,
     ) -> None:
         intercept = objectives.question.fit_intercept
-        self.terms = WeightTerms.of(objectives)
-        widened = replace(objectives, algebra=objectives.algebra.widened(len(self.terms)))
-        self.rows, self.objectives, self.feature_names = rows, widened, feature_names
+        self.rows, self.feature_names = rows, feature_names
         self.K, self.d = objectives.n_scores, rows.d
         self.penalised = np.ones(self.d)
         self.penalised[-1] = not intercept
@@ -49,6 +54,11 @@ class LinearProblem:
         self.begin: Array | None = None
         self.frame = frame or Frame.plain(self.d - intercept, intercept)
         self.inside = self.frame.trivial
+        self.terms = WeightTerms.of(objectives, pairs, self.frame)
+        algebra = objectives.algebra.widened(len(self.terms))
+        if pairs is not None:
+            algebra = algebra.with_cell(len(algebra.p) - 1 - len(self.terms), SIMILAR_PAIRS)
+        self.objectives = replace(objectives, algebra=algebra)
 
     @property
     def algebra(self) -> Algebra:
@@ -92,7 +102,8 @@ class LinearProblem:
     def framed(self) -> Self:
         if self.inside:
             return self
-        return self._with(inside=True, penalised=self.frame.penalised, inverse_metric=None)
+        terms = self.terms.framed(self.frame)
+        return self._with(inside=True, penalised=self.frame.penalised, inverse_metric=None, terms=terms)
 
     def with_loss(self, loss: Loss) -> Self:
         return self._with(objectives=self.objectives.with_loss(loss), rounded=None)
@@ -159,7 +170,7 @@ class LinearProblem:
         weight, G = self.objectives.weights, self.outer(G)
         G[:-1] /= weight[:-1, None, None]
         G[-1] = (W * self.penalised).reshape(R * self.K, self.d)
-        G = self.terms.gradients(G.reshape(k, R, self.K * self.d).transpose(1, 0, 2))
+        G = self.terms.gradients(W, G.reshape(k, R, self.K * self.d).transpose(1, 0, 2))
         inverse = self.inverse_metric
         D = G if inverse is None else G * inverse if inverse.ndim == 1 else G @ inverse
         return Point(W, self._means(W, L), gram(G, D), D)
@@ -187,7 +198,7 @@ class LinearProblem:
         """Return the Hessian of omega.L at weights (K, d), maybe in single precision, enough for a Newton step."""
         H = self.unfolded(self.rows.products(self.measures, self._factors(omega), self.inner(W), float32))
         H[np.diag_indices(len(H))] += omega[-1] * np.tile(self.penalised, self.K)
-        return H
+        return self.terms.bend(H, omega)
 
     def unfolded(self, H: Array) -> Array:
         return unfolded(H, self.outer)

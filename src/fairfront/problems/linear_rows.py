@@ -16,6 +16,7 @@ from ..validation.inputs import check_labels, check_matrix, check_weights, weigh
 from .design import Frame
 from .linear import LinearProblem
 from .offsets import without_offset
+from .pairs import pair_matrix
 from .pieces import Piece, feature_names, moments
 from .resources import check_memory
 from .signs import as_signs
@@ -38,6 +39,7 @@ def linear_problem(
     task: TaskName | None = None,
     offset: int | None = None,
     signs: Mapping[str | int, str] | None = None,
+    pairs: Any = None,
 ) -> LinearProblem:
     """Return the problem of a linear model on checked data.
 
@@ -53,6 +55,8 @@ def linear_problem(
         The column of X whose coefficient is 1.
     signs : mapping of columns of X, by name or place, to "+" or "-", optional
         Columns whose coefficients may have one sign only, as in `fairfront.trace`.
+    pairs : array of row numbers of shape (m, 2), or a second matrix like X, optional
+        People whose scores should be alike, as in `fairfront.trace`.
 
     Returns
     -------
@@ -70,12 +74,17 @@ def linear_problem(
         task=task,
         offset=offset,
         signs=as_signs(signs, X),
+        pairs=pairs is not None,
     )
-    return problem_of(question, X, y, sensitive_features, sample_weight)
+    return problem_of(question, X, y, sensitive_features, sample_weight, pairs)
 
 
-def problem_of(question: Question, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> LinearProblem:
+def problem_of(
+    question: Question, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, pairs: Any = None
+) -> LinearProblem:
     """Ask a question of data where they are; small Dask collections are brought to memory."""
+    if pairs is not None and (any(is_dask(part) for part in (X, y, sensitive_features, sample_weight, pairs))):
+        raise InputError("pairs needs rows in memory, found Dask collections; compute() them, or leave pairs out.")
     given, named = (X, y, sensitive_features, sample_weight), X
     if any(is_dask(part) for part in given):
         from .dask.problem import brought, dask_problem
@@ -87,6 +96,7 @@ def problem_of(question: Question, X: Any, y: Any, sensitive_features: Any, samp
         X, y, sensitive_features, sample_weight = brought(*given)
     matrix = check_matrix(X)
     labels, weight = check_labels(y, matrix.shape[0]), check_weights(sample_weight, matrix.shape[0])
+    whole = (matrix, weight)
     if weight is not None and (rows := weighted_rows(weight)) is not None:
         sensitive_features = take_groups(sensitive_features, rows, len(labels))
         matrix, labels, weight = matrix[rows], labels[rows], weight[rows]
@@ -96,6 +106,7 @@ def problem_of(question: Question, X: Any, y: Any, sensitive_features: Any, samp
     if not sparse.issparse(matrix):
         check_memory(8.0 * n * (columns + 1), f"a sorted copy of {n} rows and {columns} columns")
     frame = Frame.of(moments(matrix), question.fit_intercept)
-    if objectives.question.ridge == 0.0 and not sparse.issparse(matrix) and not question.signs:
+    if objectives.question.ridge == 0.0 and not sparse.issparse(matrix) and not (question.signs or question.pairs):
         frame = frame.orthogonal(matrix)
-    return LinearProblem(Piece.of(matrix, objectives, frame, offset), objectives, frame, feature_names(named))
+    alike = None if pairs is None else pair_matrix(pairs, *whole, frame, question.offset)
+    return LinearProblem(Piece.of(matrix, objectives, frame, offset), objectives, frame, feature_names(named), alike)

@@ -123,7 +123,7 @@ class Samples:
         gradients = problem.outer(G).reshape(k, R, K * d).transpose(1, 0, 2).copy()
         gradients[:, :-1] *= scale[:, :, None]
         gradients[:, -1] = (W * problem.penalised).reshape(R, K * d)
-        return L, problem.terms.gradients(gradients), everyone
+        return L, problem.terms.gradients(W, gradients), everyone
 
     def hessians(self, W: Array, sample: int) -> Array:
         """Of all cells at weights (K, d) on one sample, (k, K d, K d)."""

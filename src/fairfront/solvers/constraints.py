@@ -23,7 +23,7 @@ def constraints(newton: Newton, problem: LinearProblem, plain: Array) -> Algebra
     rows = problem.algebra
     if newton.no_group_worse is not None:
         rows = with_guards(problem, rows, plain, newton.no_group_worse)
-    return rows.bounded(len(problem.terms))
+    return rows.bounded(problem.terms.bounds)
 
 
 def with_guards(problem: LinearProblem, rows: Algebra, plain: Array, allowed: float) -> Algebra:
@@ -47,7 +47,8 @@ def with_guards(problem: LinearProblem, rows: Algebra, plain: Array, allowed: fl
     high = np.array([a.quantity.kind == "rate" and a.quantity.label is not None for a in averages])
     stated = np.array([a.labels is not None or a.quantity.label in (None, problem.task.favourable) for a in averages])
     assert rows.signs is not None
-    better = np.diag(np.where(high, -1.0, 1.0))[:, stated]
+    better = np.zeros((len(rows.means), int(stated.sum())))  # averages of terms of the weights come last
+    better[: len(averages)] = np.diag(np.where(high, -1.0, 1.0))[:, stated]
     signed = better.T @ rows.means
     b = np.concatenate([rows.b, signed @ problem.values(plain[None])[0] + allowed])
     two_sided = np.concatenate([rows.two_sided, np.zeros(len(signed), dtype=bool)])

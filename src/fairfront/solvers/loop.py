@@ -101,7 +101,7 @@ class Descent(Solver):
     start_scale: float = 0.1
 
     def stated(self, problem: LinearProblem) -> LinearProblem:
-        if len(problem.terms):
+        if problem.terms.bounds:
             raise InputError(f"signs needs solver='newton', found {self.name!r}; leave one of them out.")
         return problem
 

@@ -144,7 +144,7 @@ class _Paths:
         self.plain = self.W.copy()
 
     def solve_plain(self) -> None:
-        signed = len(self.solver.problem.terms) > 0
+        signed = self.solver.problem.terms.bounds > 0
         for s in (self.all if signed else self._descend(self.all, np.full(len(self.rows.b), FREE))).tolist():
             self._place(s, *plain_training(self.newton, self.samples.single(s), self.W[s]))
         self.plain, algebra = self.W.copy(), self.solver.algebra

@@ -1,0 +1,40 @@
+"""Figures of pairs of people: how far models score both apart, and how often they decide them differently."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..exceptions import InputError
+from ..measures import Evaluation
+from ..objectives.groups import FEWEST
+from ..problems.pairs import pair_sides
+from ..validation import counted
+from ..validation.inputs import check_weights
+from .models import Models
+
+PAIRS = ("pair_difference", "pair_flips")
+
+
+def with_pairs(record: Evaluation, models: Models, pairs: Any, X: Any, sample_weight: Any) -> Evaluation:
+    """Return an evaluation with ``pair_difference`` and, of decisions, ``pair_flips``, (N,) each, as observed.
+
+    The former is the mean absolute difference of what cut-offs are on (probabilities of the favourable label, or
+    scores), or of predictions; the latter the share of pairs that are decided differently. X is checked.
+    """
+    if models.by_group or models.task.kind == "multiclass":
+        found = "one cut-off per group" if models.by_group else f"{len(models.task.classes)} classes"
+        raise InputError(f"pairs is for one score and one cut-off for everyone, found {found}; leave it out.")
+    one, other, share = pair_sides(pairs, X, check_weights(sample_weight, X.shape[0]))
+    if (size := int((share > 0.0).sum())) < FEWEST:
+        raise InputError(f"pairs has {counted(size, 'pair')}, expected at least {FEWEST} for a figure; leave it out.")
+    share = share / share.sum()
+    regression = models.task.kind == "regression"
+    first, second = (models.scores(side)[:, 0] if regression else models.responses(side)[1] for side in (one, other))
+    columns = {**record.columns, PAIRS[0]: np.abs(first - second) @ share}
+    if not regression:
+        left, right = (models.decisions(side, record.operating)[1] for side in (one, other))
+        columns[PAIRS[1]] = (left != right) @ share
+    return replace(record, columns=columns)
