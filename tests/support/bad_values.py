@@ -220,6 +220,7 @@ OPTIONS: dict[str, Kind] = {
     "gap": NAME,
     "path": NAME,
     "strata": NAME,
+    "compare": NAME,
     "task": NAME | "None",
     "criterion": NAME,
     "groups": kind("None"),

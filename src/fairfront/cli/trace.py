@@ -106,6 +106,10 @@ def trace(
     strata: Annotated[
         Literal["pooled", "each"], typer.Option(help="With --control: gaps pooled over levels, or of each level.")
     ] = "pooled",
+    compare: Annotated[
+        Literal["pairs", "overall", "subgroups"],
+        typer.Option(help="Compare pairs of groups, each with everyone, or all combinations with everyone."),
+    ] = "pairs",
     person: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="Who a row is of: rows of one person stay in one part of the split."),

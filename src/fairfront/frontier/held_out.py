@@ -100,6 +100,7 @@ class HeldOut:
         dense = not far and isinstance(problem.piece.design, DenseDesign)
         closed = dense and problem.loss.smooth and size <= WEIGHTS and largest <= TOGETHER
         closed = closed and problem.algebra.psi is None and problem.objectives.question.offset is None
+        closed = closed and len(problem.layout.averages) * n <= SCORES
         if asked is None and not (closed and isinstance(solver, Newton) and MOST * problem.K * n <= SCORES):
             return None
         if far:

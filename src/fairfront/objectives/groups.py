@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from .strata import Pooling, Within, without_strata
 MISSING = -1
 MOST_LEVELS, MOST_SHARE = 100, 0.1
 """Values of a column, and values per row, above both of which it holds numbers or identifiers instead of groups."""
+Compare = Literal["pairs", "overall", "subgroups"]
 Compared = Sequence[tuple[str, NDArray[np.bool_]]]
 """Rows that are compared: what they are in words, and which they are, (n,)."""
 
@@ -109,6 +110,9 @@ class Groups:
         and "65 and over".
     strata : {"pooled", "each"}
         With ``control_features``: gaps inside strata are pooled (Mantel and Haenszel), or each of them is one.
+    compare : {"pairs", "overall", "subgroups"}
+        Every two groups, or each group with everyone: as many gaps as groups, for many of them. "subgroups" compares
+        every combination of groups of one or more columns ("sex=F", "sex=F & race=Black") with everyone.
     """
 
     reference: Any = None
@@ -116,6 +120,7 @@ class Groups:
     min_size: int = 30
     bands: Any = None
     strata: Pooling = "pooled"
+    compare: Compare = "pairs"
 
     def __post_init__(self) -> None:
         named = self.reference.items() if isinstance(self.reference, Mapping) else [("", self.reference)]
@@ -125,6 +130,8 @@ class Groups:
         check_flag(self.cross, "cross")
         check_count(self.min_size, "min_size")
         check_choice(self.strata, "strata", get_args(Pooling))
+        if check_choice(self.compare, "compare", get_args(Compare)) == "subgroups" and self.cross:
+            raise InputError("compare='subgroups' combines columns itself, found cross=True; leave one of them out.")
         if self.bands is not None:
             object.__setattr__(self, "bands", check_bands(self.bands))
 
@@ -255,7 +262,7 @@ def _crossed(columns: dict[str, NDArray[Any]]) -> NDArray[Any]:
 
 
 def check_groups(groups: Any) -> Groups | None:
-    expected = "fairfront.Groups(reference=..., cross=..., min_size=..., bands=..., strata=...)"
+    expected = "fairfront.Groups(reference=..., cross=..., min_size=..., bands=..., strata=..., compare=...)"
     return None if groups is None else check_instance(groups, Groups, "groups", expected)
 
 

@@ -5,7 +5,7 @@ Inside strata each group has an average per stratum, and a gap is that of one st
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -19,6 +19,7 @@ from .curves import Curve
 from .groups import Attribute, Groups, counts_in_words
 from .losses import Array
 from .strata import Strata
+from .subgroups import COMBINED, Subgroups
 
 Mask = NDArray[np.bool_]
 Terms = tuple[tuple[int, float], ...]
@@ -66,11 +67,26 @@ class Plan:
         self.figures: list[Figure] = []
         self.contrasts: list[Contrast] = []
         self.small: dict[str, None] = {}
+        self.subgroups: Subgroups | None = None
+
+    def combine(self, comparisons: list[Comparison], counts: Array | None) -> Attribute:
+        """Find the combinations of groups that are compared with everyone, and return them as an attribute."""
+        kinds = {part.labels for c in comparisons for part in (*c.parts, Part(c.quantity, c.labels))}
+        self.subgroups = Subgroups.of(self.atoms, self.attributes, kinds, self.groups.min_size, counts, self.strata)
+        return Attribute("subgroups", self.subgroups.names, None)
+
+    def _belongs(self, place: int, level: int | None, labels: tuple[int, ...] | None) -> Mask:
+        if place != COMBINED:
+            return self.atoms.belongs(place, level, labels)
+        assert self.subgroups is not None
+        return self.subgroups.belongs(self.atoms, level, labels)
 
     def notes(self) -> tuple[str, ...]:
-        """Say what groups are compared within, and which strata are not compared."""
+        """Say what groups are compared with and within, and what is not compared."""
+        if self.subgroups is not None:
+            return self.subgroups.notes
         if self.strata is None:
-            return ()
+            return ("Each group is compared with everyone.",) * (self.groups.compare == "overall")
         how = "gaps are pooled over its levels" if self.groups.strata == "pooled" else "the gap of each level counts"
         said = [f"Groups are compared within {self.strata.name}: {how}."]
         if self.small:
@@ -86,7 +102,8 @@ class Plan:
         levels, kind = attribute.levels, comparison.contrast
         suffix = f" | {comparison.words}" if comparison.words else ""
         parts = comparison.parts or (Part(comparison.quantity, comparison.labels),)
-        pairs = _pairs(len(levels), kind == "each", self.even and kind != "both orders")
+        overall = self._overall(comparison, notion)
+        pairs = _pairs(len(levels), kind == "each" or overall, self.even and kind != "both orders")
         found: dict[Pair, list[tuple[Terms, float, Stratum]]] = {pair: [] for pair in pairs}
         for stratum in (None,) if self.strata is None else range(len(self.strata.levels)):
             usable = self._usable(parts, place, attribute, stratum)
@@ -102,10 +119,37 @@ class Plan:
                 weights = [self._weight(averages[level]) for level in usable]
                 _check_weights(weights, attribute, usable, part, comparison.words, notion)
             terms = self._figures(comparison, parts, of_level, names, levels, some)
+            if overall:
+                terms = self._less_everyone(comparison, parts, place, terms, stratum)
             rows = self._averages(Part(comparison.quantity, comparison.labels), place, names, stratum, count=True)
             for pair in some:
                 found[pair].append((terms[pair], _mantel_haenszel([rows[i] for i in pair if i is not None]), stratum))
-        self._contrast(found, levels, (prefix, suffix), notion, index)
+        self._contrast(found, levels, (prefix, f"{' - everyone' * overall}{suffix}"), notion, index)
+
+    def _overall(self, comparison: Comparison, notion: Notion) -> bool:
+        """Tell whether each group is compared with everyone; refuse notions that compare two groups otherwise."""
+        if self.groups.compare == "pairs" or comparison.contrast == "each":
+            return False
+        if self.groups.compare == "subgroups" and comparison.curve is not None:
+            raise InputError(
+                f"compare='subgroups' is for averages of groups, found {notion.name!r}, which compares functions of "
+                "them; use compare='overall' with cross=True."
+            )
+        if comparison.contrast != "pairs" or not self.even:
+            raise InputError(
+                f"compare={self.groups.compare!r} needs differences of each group from everyone, which {notion.name!r} "
+                "has none of, or a gap that rewards one sign; use compare='pairs'."
+            )
+        return True
+
+    def _less_everyone(
+        self, comparison: Comparison, parts: tuple[Part, ...], place: int, terms: dict[Pair, Terms], stratum: Stratum
+    ) -> dict[Pair, Terms]:
+        """Add the figure of everyone, and return what each group has more of than that."""
+        name = f"everyone{f' | {comparison.words}' if comparison.words else ''}{self._inside(stratum)}"
+        whole = [self._averages(replace(part, whose="everyone"), place, {0: name}, stratum)[0] for part in parts]
+        self.figures.append(Figure(comparison.curve, tuple(whole), name))
+        return {pair: (*each, (len(self.figures) - 1, -1.0)) for pair, each in terms.items()}
 
     def _inside(self, stratum: Stratum) -> str:
         assert self.strata is not None or stratum is None
@@ -157,15 +201,16 @@ class Plan:
         if stratum is not None:
             inner = atoms.keys[:, 1 + len(self.attributes)] == stratum
         if count:
-            return {i: float(atoms.weights[atoms.belongs(place, i, part.labels) & inner].sum()) for i in names}
-        every = atoms.belongs(place, None, part.labels) & inner
+            return {i: float(atoms.weights[self._belongs(place, i, part.labels) & inner].sum()) for i in names}
+        every = self._belongs(place, None, part.labels) & inner
         found: dict[int, int] = {}
         for level, name in names.items():
             if part.whose == "everyone" and found:
                 found[level] = next(iter(found.values()))
                 continue
-            inside = every if part.whose == "everyone" else atoms.belongs(place, level, part.labels) & inner
-            of = atoms.belongs(place, level, None) & inner if part.joint else None
+            inside = every if part.whose == "everyone" else self._belongs(place, level, part.labels) & inner
+            whole = None if part.whose == "everyone" else level
+            of = self._belongs(place, whole, None) & inner if part.joint else None
             found[level] = len(self.averages)
             self.averages.append((inside, (part, name), of))
         return found

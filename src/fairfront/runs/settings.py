@@ -16,7 +16,7 @@ from ..measures.cutoffs import Operating, as_costs
 from ..objectives import LOSSES, NOTIONS
 from ..objectives.bands import check_bands
 from ..objectives.comparisons import Surrogate
-from ..objectives.groups import FEWEST
+from ..objectives.groups import FEWEST, Compare
 from ..objectives.strata import Pooling
 from ..problems.signs import read_signs
 from ..records import Record
@@ -79,8 +79,9 @@ class Settings(Record):
     exposure, offset : str or None
         Columns of a regression: how long or how much a row was at risk (the target is then a count or a total, modelled
         per unit), and what is added to scores as it is: a feature whose coefficient is 1.
-    control, strata : tuple of str, str
-        Columns inside whose levels groups are compared, and whether gaps are "pooled" over levels or "each" counts.
+    control, strata, compare : tuple of str, str, str
+        Columns inside whose levels groups are compared, whether gaps are "pooled" over levels or "each" counts, and
+        whether "pairs" of groups are compared, each with everyone ("overall"), or all combinations ("subgroups").
     signs : tuple of pairs
         Columns of numbers with "+" or "-": more of them is never worse, or never better, for the person.
     stability : int or None
@@ -125,6 +126,7 @@ class Settings(Record):
     offset: str | None = None
     control: tuple[str, ...] = ()
     strata: Pooling = "pooled"
+    compare: Compare = "pairs"
     signs: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
@@ -189,9 +191,7 @@ class Settings(Record):
             words = spelled(name), spelled("units")
             raise InputError(f"{words[0]} is for units of losses, found {words[1]} rates; leave one of them out.")
         if self.model == "stacked" and not rates:
-            raise InputError(
-                f"the model 'stacked' is for {spelled('units')} rates, found losses; choose another model."
-            )
+            raise InputError(f"the model 'stacked' is for {spelled('units')} rates, found losses; choose another.")
         if rates and as_ridges(self.ridge) is not None:
             raise InputError(f"{spelled('ridge')} is one number for {spelled('units')} rates, found several; give one.")
         unread = ("max_fits", "ridge") if rates else ("n_points", "ridge", "surrogate")
@@ -201,8 +201,8 @@ class Settings(Record):
                 raise InputError(
                     f"{spelled(each.name)} is for the model {other!r}, found {self.model!r}; leave it out."
                 )
-        check_choice(self.surrogate, "surrogate", get_args(Surrogate))
-        check_choice(self.strata, "strata", get_args(Pooling))
+        for name, known in (("surrogate", Surrogate), ("strata", Pooling), ("compare", Compare)):
+            check_choice(getattr(self, name), name, get_args(known))
 
     def _check_columns(self) -> None:
         """Refuse groups of both kinds or none, what cannot be done with probabilities, and columns used twice."""

@@ -15,7 +15,8 @@ from ..problems import LinearProblem
 from ..problems.pieces import Piece
 from .base import SMOOTHING, Journal, Path, Status, Target, tops
 from .knots import NEAR, first_knot, knot_solver, solve_caps, solve_knot
-from .quadratic import factor, least_distance
+from .least_distance import least_distance
+from .quadratic import factor
 from .sqp import Knot, KnotSolver
 
 if TYPE_CHECKING:

@@ -21,17 +21,16 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 from scipy.special import softmax
 
 from ..objectives import Algebra, Array
 from ..problems import Point
 from .base import TINY
+from .least_distance import MANY, last_unit_vector, least_distance, smallest
 
 Balance = Literal["softmax", "ratio"]
 LOST = 1e-13
 """Eigenvalues of a matrix with unit diagonal that are rounding: their roots would look like directions to move in."""
-CONTRADICTION = 1e-12  # squared distance below which constraints contradict each other (Lawson and Hanson, chapter 23)
 NEARER = (0.0, 0.5, 0.9, 1.0)
 """Shares of the way from the caps to the present gaps, tried in turn where linearised caps contradict each other."""
 DEPENDENT, DEPENDENT_GAPS = 1e-10, 1e-12
@@ -39,7 +38,6 @@ DEPENDENT, DEPENDENT_GAPS = 1e-10, 1e-12
 UNFELT, UNFELT_GAP = 1e-14, 1e-9
 """Gradients shorter than these shares are rounding: of the longest, and of the terms that a gap is the difference of,
 whose squares are known to the first."""
-MET = 1e-6  # how far a least distance may miss a constraint, as a share of the largest
 RIDGE = 1e-7  # added to the lasso's matrix, as a share of its mean diagonal: splitting signs makes it singular
 
 
@@ -98,7 +96,7 @@ def _min_norm_many(rows: Array) -> Array:
     norms = np.linalg.norm(rows, axis=1)
     if norms.min() <= TINY:
         return np.asarray((norms <= TINY) / float((norms <= TINY).sum()))
-    found, _ = _last_unit_vector(np.vstack([(rows / norms[:, None]).T, norms.min() / norms]))
+    found, _ = last_unit_vector(np.vstack([(rows / norms[:, None]).T, norms.min() / norms]))
     alpha = found / norms
     total = alpha.sum()
     return np.asarray(alpha / total) if total > 0 else np.full(len(rows), 1.0 / len(rows))
@@ -204,7 +202,8 @@ def capped_steps(algebra: Algebra, L: Array, Q: Array, z: Array, caps: Array, et
 def capped_step(algebra: Algebra, Q: Array, z: Array, caps: Array, eta: Array) -> Step:
     """Solve the step's small quadratic program for every run; closed form for a single gap."""
     p, B = algebra.p, algebra.B
-    r = z - eta[:, None] * np.einsum("qk,rkl,l->rq", B, Q, p)
+    steep = (Q @ p) @ B.T if len(B) > MANY else np.einsum("qk,rkl,l->rq", B, Q, p)
+    r = z - eta[:, None] * steep
     if len(B) == 1:  # soft threshold: x = (|r| - cap)+ sign(r) / slope2, and 0 where the gap has no gradient
         slope2 = np.einsum("k,rkl,l->r", B[0], Q, B[0])[:, None]
         rounding = UNFELT * np.einsum("k,rkl,l->r", np.abs(B[0]), np.abs(Q), np.abs(B[0]))[:, None]
@@ -231,45 +230,11 @@ def _relaxed(C: Array, r: Array, z: Array, caps: Array, two_sided: NDArray[np.bo
         x = least_distance(C, r, caps + share * np.maximum(size - caps, 0.0), two_sided)
         if x is not None:
             return x
-    stay = np.linalg.pinv(C @ C.T, rcond=DEPENDENT_GAPS, hermitian=True)  # gaps stay as they are
+    if len(C) > C.shape[1]:  # gaps stay as they are
+        inner = np.linalg.pinv(C.T @ C, rcond=DEPENDENT_GAPS, hermitian=True)
+        return np.asarray(C @ (inner @ (inner @ (C.T @ (r - z)))))
+    stay = np.linalg.pinv(C @ C.T, rcond=DEPENDENT_GAPS, hermitian=True)
     return np.asarray(stay @ (r - z))
-
-
-def least_distance(C: Array, r: Array, caps: Array, two_sided: NDArray[np.bool_]) -> Array | None:
-    """Return x with y = -C^T x the smallest vector such that |r + C y| <= caps; None if there is none.
-
-    Lawson and Hanson's least distance programming: one non-negative least-squares problem, exact, and
-    indifferent to contrasts that depend on each other (pairs of three groups or more do).
-    """
-    norms = np.linalg.norm(C, axis=1)
-    safe = np.where(norms > 0, norms, 1.0)
-    rows = np.vstack([-C / safe[:, None], (C / safe[:, None])[two_sided]])
-    h = np.concatenate([(r - caps) / safe, ((-r - caps) / safe)[two_sided]])
-    y, scaled, slack = _smallest(rows, h)
-    if slack < CONTRADICTION or (h - rows @ y).max() > MET * h.max():
-        return None
-    multipliers = scaled / slack
-    x = multipliers[: len(r)].copy()
-    x[two_sided] -= multipliers[len(r) :]
-    return np.asarray(x / safe)
-
-
-def _smallest(G: Array, h: Array) -> tuple[Array, Array, float]:
-    """Return the smallest y with G y >= h for unit rows G, its multipliers times slack, and the slack: 0 if none is."""
-    scale = float(h.max())
-    if scale <= 0.0:
-        return np.zeros(G.shape[1]), np.zeros(len(G)), 1.0
-    u, missed = _last_unit_vector(np.vstack([G.T, h / scale]))
-    slack = float(missed @ missed)
-    return -scale * missed[:-1] / max(slack, TINY), scale * u, slack
-
-
-def _last_unit_vector(columns: Array) -> tuple[Array, Array]:
-    """Return u >= 0 with which the columns come nearest to the last unit vector, and what is missing then."""
-    target = np.zeros(len(columns))
-    target[-1] = 1.0
-    u, _ = nnls(columns, target, maxiter=50 * columns.shape[1])
-    return u, target - columns @ u
 
 
 def lasso(M: Array, r: Array, level: float, two_sided: NDArray[np.bool_], B: Array, room: Array) -> Array:
@@ -287,5 +252,5 @@ def lasso(M: Array, r: Array, level: float, two_sided: NDArray[np.bool_], B: Arr
     shift = np.linalg.solve(R.T, c)
     h = np.concatenate([np.zeros(len(P)), -room[used]]) - G @ shift
     norms = np.maximum(np.linalg.norm(G, axis=1), TINY)
-    nearest, _, _ = _smallest(G / norms[:, None], h / norms)
+    nearest, _, _ = smallest(G / norms[:, None], h / norms)
     return np.asarray(split @ np.maximum(np.linalg.solve(R, nearest + shift), 0.0))
