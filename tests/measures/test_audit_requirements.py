@@ -104,3 +104,18 @@ def test_answers_that_may_be_shared_are_never_surer_than_exact_ones() -> None:
         for rule in ("tpr_gap.upper<=0.3", "selection_gap<=0.1", "selection_ratio.lower>=0.8", "selection_ratio>=0.9"):
             (exact,), (shared,) = found.check(rule), found.check(rule, small=10)
             assert shared.outcome in (exact.outcome, "inconclusive"), rule
+
+
+@pytest.mark.parametrize("rate", [0.3, 0.5, 0.7, 0.9])
+def test_no_answer_contradicts_the_interval_beside_it(rate: float) -> None:
+    """Ranges of large groups are published exactly: an interval that excludes the bound is not met, never open."""
+    data = ff.datasets.load_loans(seed=1)
+    scores = data.matrix("one_hot")[0][:, 0]
+    found = ff.audit(data.y, scores, sensitive_features=data.columns["group"], favourable="repaid", approval_rate=rate)
+    told = found.published().worst["sensitive feature"]["tpr_gap"]
+    for bound in np.linspace(0.0, 0.4, 41):
+        asked = f"tpr_gap.upper<={bound:.2f}"
+        (shared,), (exact,) = (found.check(asked, small=small) for small in (10, 0))
+        assert shared.outcome in (exact.outcome, "inconclusive")
+        assert shared.outcome == "not met" or told.lower <= round(bound, 2)
+        assert shared.outcome == "met" or told.upper > round(bound, 2)

@@ -12,6 +12,7 @@ from ..measures.spans import with_ends
 from ..objectives import rates_of
 from ..records import Record
 from ..validation import check_positive
+from .pooled_rows import kept_apart
 
 if TYPE_CHECKING:
     from .frontier_figures import FrontierFigures
@@ -154,8 +155,10 @@ def unread_words(front: FrontierFigures, on: str | None) -> str:
     held = front.evaluations.get("held_out")
     if on is not None or held is None or front.judged().name != "validation":
         return ""
+    records, named = [held, front.judged()], "To read them instead, name the evaluation held_out."
+    if all(each.sums is not None for each in records) and (why := kept_apart(records)):
+        return f"This is the choice on validation alone, without the {held.n} held-out rows: {why} {named}"
     return (
         f"This is the choice on validation alone: the {held.n} held-out rows are pooled with it only while exact "
-        "counts of both are in memory, where the same rule may take another point. To read them instead, name the "
-        "evaluation held_out."
+        f"counts of both are in memory, where the same rule may take another point. {named}"
     )

@@ -27,31 +27,40 @@ def pool_evaluations(front: FrontierFigures, names: tuple[str, ...], name: str) 
     records = [front.record(check_text(each, "name", "the name of an evaluation")) for each in names]
     if len(set(names)) < 2:
         raise InputError(f"pool got {counted(len(set(names)), 'evaluation')}, expected two or more different names.")
-    for record in records:
-        if is_test(record.name):
-            raise InputError(f"{record.name!r} has rows for testing, expected rows to choose on; leave it out.")
-        if record.sums is None:
-            raise InputError(
-                f"evaluation {record.name!r} was read from a file, which has no exact counts, expected one that was "
-                "made in this process; trace and evaluate again."
-            )
-    first, *others = records
-    for other in others:
-        levels = [{key: rates.levels for key, rates in each.groups.items()} for each in (first, other)]
-        if levels[0] != levels[1]:
-            raise InputError(
-                f"evaluations {first.name!r} and {other.name!r} have different groups, expected the same ones."
-            )
-        if not _alike(first.cutoffs, other.cutoffs):
-            raise InputError(
-                f"evaluations {first.name!r} and {other.name!r} decide at different cut-offs ({first.rule}; "
-                f"{other.rule}), expected the same ones; evaluate without cutoff=, approval_rate= and costs=."
-            )
+    why = kept_apart(records)
+    if why:
+        raise InputError(why)
     few = any(FOLDS in record.design.get("", {}) for record in records)
     found = pooled_scores(records, with_notions(_pooled(records, front.facts.task, name), front.facts))
     of_pairs = {each: record.columns[each] for record in records for each in PAIRS if each in record.columns}
     found = replace(found, columns={**found.columns, **of_pairs})  # pairs are of one evaluation, the last that has some
     return widened(found, FEW_FOLDS**2) if few else found
+
+
+def kept_apart(records: list[Evaluation]) -> str:
+    """Say why evaluations cannot be judged as one; empty where they can."""
+    first = records[0]
+    for each in records:
+        if is_test(each.name):
+            return f"{each.name!r} has rows for testing, expected rows to choose on; leave it out."
+        if each.sums is None:
+            return (
+                f"evaluation {each.name!r} was read from a file, which has no exact counts, expected one that was "
+                "made in this process; trace and evaluate again."
+            )
+        both = f"evaluations {first.name!r} and {each.name!r}"
+        if _levels(each) != _levels(first):
+            return f"{both} have different groups, expected the same ones."
+        if not _alike(first.cutoffs, each.cutoffs):
+            return (
+                f"{both} decide at different cut-offs ({first.rule}; {each.rule}), expected the same ones; evaluate "
+                "without cutoff=, approval_rate= and costs=."
+            )
+    return ""
+
+
+def _levels(record: Evaluation) -> dict[str, tuple[str, ...]]:
+    return {key: tuple(rates.levels) for key, rates in record.groups.items()}
 
 
 def _alike(one: Array | None, two: Array | None) -> bool:

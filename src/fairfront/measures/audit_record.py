@@ -127,7 +127,8 @@ class Audit:
         asked = parse_requirement(requirement)
         if asked.attribute is not None and asked.attribute not in self.groups:
             raise InputError(
-                f"requirement {requirement!r} names {asked.attribute!r}, expected one of {', '.join(self.groups)}."
+                f"requirement {requirement!r} names {asked.attribute!r} before a dot, expected one of "
+                f"{', '.join(self.groups)}; a figure is followed by .lower, .upper or nothing."
             )
         chosen = self.groups if asked.attribute is None else [asked.attribute]
         if not check_small(small) or self.shown is None:

@@ -265,7 +265,8 @@ def verdict_of(table: GroupTable, asked: Requirement, judged: Sequence[Worst] = 
         why = f"the lower bound of each single pair of groups is {claim:.4g} or more; " if alone else ""
     told = worst.ends if asked.figure in contrasts else ()
     figures = f"{asked.figure} is {with_ends(f'{value:.4g}', told)} ({lower:.4g} to {upper:.4g})"
-    judged_by = "" if known is None else "judged by counts within 2 or 3 people of the exact ones; "
+    more = ", exact ones may tell more" if outcome == "inconclusive" else ""
+    judged_by = "" if known is None else f"judged by counts within 2 or 3 people of the exact ones{more}; "
     return Verdict(
         asked.text, attribute, outcome, f"{attribute}: {figures}; {why}{judged_by}{asked.text} is {outcome}."
     )

@@ -135,8 +135,9 @@ def worst_nearly_exact(table: GroupTable, shown: GroupTable, confidence: float) 
     """Return the worst contrasts over all counts within two or three people of these, in every group.
 
     Each count stands for its block: {0, 1, 2}, {3, 4}, {5, 6, 7}, {8, 9}, {10, 11, 12} and so on, which lie within what
-    is rounded to one multiple of 5. So what is said of them never tells a count from its neighbours. None where
-    those that are published, of ``shown``, can only be exact.
+    is rounded to one multiple of 5. So what is said of them never tells a count from its neighbours. Where the ranges
+    that are published, of ``shown``, are narrower, as those of large groups are, these hold. None where what is published
+    can only be exact.
     """
     spans = [share.known for share in shown.shares.values() if share.known is not None]
     if all(np.array_equal(span.low, span.high, equal_nan=True) for span in spans):
@@ -148,14 +149,18 @@ def worst_nearly_exact(table: GroupTable, shown: GroupTable, confidence: float) 
         low, high = np.where(early, first, first + OFF), np.where(early, first + OFF - 1, first + STEP - 1)
         return np.where(count <= OFF, 0.0, low), np.where(count <= OFF, OFF, high)
 
-    def near(share: Share) -> Share:
+    def near(share: Share, told: Share | None) -> Share:
         (low, high), (least, most) = block(np.nan_to_num(share.value) * share.size), block(share.size)
         low, high = ratio(low, most), np.minimum(ratio(high, np.maximum(least, 1.0)), 1.0)
+        if told is not None:
+            low, high = np.fmax(low, told.span.low[0]), np.fmin(high, told.span.high[0])
+            least = np.fmax(least, told.span.least)
         gone = np.isnan(share.value)
         low, high = (np.where(gone, np.nan, end) for end in (low, high))
         return replace(share, known=RateRange(low[None], high[None], np.where(gone, 0.0, least)))
 
-    shares = {name: near(share) for name, share in table.shares.items()}
+    alike = table.lines.names == shown.lines.names
+    shares = {name: near(share, shown.shares.get(name) if alike else None) for name, share in table.shares.items()}
     return worst_shares(shares, table.lines, confidence) if shares else ()
 
 
