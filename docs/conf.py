@@ -30,7 +30,7 @@ extensions = [
     "twins",
     "offline",
 ]
-exclude_patterns = ["_build", "_site", "gallery/*.ipynb", "gallery/*.py", "gallery/*.md5"]
+exclude_patterns = ["_build", "_site", "gallery/*.ipynb", "gallery/*.py", "gallery/*.md5", "reference/_made"]
 nitpicky = False
 default_role = "code"
 suppress_warnings = ["config.cache"]  # the gallery's settings hold functions, which are not kept between builds

@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # what type checkers and editors see of the names below
     from .estimators import ParetoFairClassifier as ParetoFairClassifier
     from .estimators import ParetoFairRegressor as ParetoFairRegressor
     from .estimators import scorer as scorer
+    from .exceptions import ColumnWarning as ColumnWarning
     from .exceptions import FairfrontError as FairfrontError
     from .exceptions import FairfrontWarning as FairfrontWarning
     from .exceptions import GroupWarning as GroupWarning
@@ -52,7 +53,7 @@ _ROOMS = {
     "datasets": "",
     "estimators": "FrontierClassifier FrontierRegressor ParetoFairClassifier ParetoFairRegressor scorer",
     "exceptions": "FairfrontError InputError MissingExtraError UnboundedError "
-    "FairfrontWarning GroupWarning ProxyWarning",
+    "ColumnWarning FairfrontWarning GroupWarning ProxyWarning",
     "frontier": "Frontier Rates Reasons reasons",
     "improvability": "Alternatives alternatives",
     "measures": "Audit audit",

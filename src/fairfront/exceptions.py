@@ -69,6 +69,10 @@ class ProxyWarning(GroupWarning):
     """Groups are given as probabilities, and gaps between them are not gaps between people."""
 
 
+class ColumnWarning(FairfrontWarning):
+    """Columns that a table's models read look sensitive, or tell the group, or deserve another look."""
+
+
 def require(module: str, extra: str, purpose: str) -> ModuleType:
     try:
         return importlib.import_module(module)

@@ -45,8 +45,11 @@ def nothing_found(rule: Rule, front: FrontierFigures, among: Places) -> str:
             said.append(f"id {named} {what}, but gives nearly everyone the same decision, or is no better than chance")
     claims = (_least_claim(rule, front, name, among) for name, _, _ in bounds)
     said += [text for text in claims if text]
-    less = "" if not _sure(rule, front) else f", or choose by expected gaps with {spelled('confidence=None (0)')}"
-    return "; ".join([*said, f"evaluate on more rows, or trace further{less}; {MOVED}."])
+    less = "" if not _sure(rule, front) else f", or choose by expected gaps with {spelled('confidence=None')}"
+    more = "evaluate on more rows"
+    if front.evaluations and front.judged(rule.on).name == "validation":  # a shell can judge all but test
+        more = spelled(more)
+    return "; ".join([*said, f"{more}, or trace further{less}; {MOVED}."])
 
 
 def _sure(rule: Rule, front: FrontierFigures) -> list[str]:

@@ -212,6 +212,11 @@ def _of_content(content: Mapping[str, Any]) -> Any:
         return SETTINGS[kind](**content["with"])
     if kind not in REGISTRIES:
         raise InputError(f"a setting is a {kind!r}, which this version does not know; upgrade fairfront.")
+    if content["name"] not in REGISTRIES[kind]:
+        raise InputError(
+            f"the frontier was saved with the {kind} {content['name']!r}, which is not registered in this process; "
+            "import the module that registers it, then load it again."
+        )
     return REGISTRIES[kind][content["name"]](**content["with"])
 
 

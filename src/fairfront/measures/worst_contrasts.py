@@ -136,8 +136,8 @@ def worst_nearly_exact(table: GroupTable, shown: GroupTable, confidence: float) 
 
     Each count stands for its block: {0, 1, 2}, {3, 4}, {5, 6, 7}, {8, 9}, {10, 11, 12} and so on, which lie within what
     is rounded to one multiple of 5. So what is said of them never tells a count from its neighbours. Where the ranges
-    that are published, of ``shown``, are narrower, as those of large groups are, these hold. None where what is published
-    can only be exact.
+    that are published, of ``shown``, are narrower, as those of large groups are, these hold. None where those can
+    only be exact.
     """
     spans = [share.known for share in shown.shares.values() if share.known is not None]
     if all(np.array_equal(span.low, span.high, equal_nan=True) for span in spans):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..exceptions import FairfrontError, GroupWarning, InputError, ProxyWarning
+from ..exceptions import ColumnWarning, FairfrontError, GroupWarning, InputError, ProxyWarning
 from ..explorer import describe_points
 from ..frontier import Frontier
 from ..frontier.held_out import HELD_OUT
@@ -84,7 +84,18 @@ def trace_table(
     """
     check_progress(progress)
     known = Settings.of(target=target, groups=groups, group_probabilities=group_probabilities, **settings)
-    return run_of(data, known, progress, checkpoint=checkpoint, resume=resume)
+    return run_of(data, known, progress, checkpoint=checkpoint, resume=resume, on_read=_warn_of_columns)
+
+
+def _warn_of_columns(ready: Prepared) -> None:
+    """Name the columns that a model will read and a shell would name: nobody reads the findings of a run unasked."""
+    named = list(dict.fromkeys(name for each in ready.findings if each.kind == "flagged" for name in each.columns))
+    if named:
+        sentence = (
+            f"columns that look sensitive, tell the group or deserve another look are read: {', '.join(named)}; leave "
+            f"them out with drop={named!r}, or see manifest['findings'] of the run."
+        )
+        warnings.warn(sentence, ColumnWarning, stacklevel=4)
 
 
 def run_of(
