@@ -36,13 +36,14 @@ def traced(rows: tuple[Any, ...], **options: Any) -> ff.Frontier:
     return ff.trace(X, y, sensitive_features=group, **known)
 
 
-def test_there_are_none_of_rows_that_lie_elsewhere(rows) -> None:
+def test_rows_that_lie_elsewhere_are_judged_on_request(rows) -> None:
     array = optional("dask.array")
     X, y, group = (array.from_array(each, chunks=(100, *each.shape[1:])) for each in rows)
     known = {"sensitive_features": group, "favourable": "yes", "n_points": 3, "progress": False}
     assert not ff.trace(X, y, **known, held_out=None).evaluations
+    assert ff.trace(X, y, **known, held_out=True).evaluations["held_out"].n == len(rows[1])
     with pytest.raises(ff.InputError, match="needs all rows in memory, found Dask collections"):
-        ff.trace(X, y, **known, held_out=True)
+        ff.trace(X, y, **known, units="rates", held_out=True)
 
 
 def test_the_plain_point_is_judged_as_by_leaving_out_every_row(rows) -> None:

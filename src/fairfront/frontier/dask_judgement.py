@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,8 @@ from ..measures.decisions import check_scores
 from ..measures.evaluation import judgement_of
 from ..measures.notion_figures import scores_of
 from ..objectives import Array, Attribute, GroupProbabilities
+from ..problems.dask.folds import Source, fold_of
+from ..problems.dask.partition import matrix_of
 from ..problems.dask.passes import reduced
 from ..problems.dask.scan import Key, Tally, group_tally, keys_of
 from ..validation import is_dask
@@ -73,7 +75,37 @@ def evaluate_parts(
         assert bins is not None
         at = bins.place(asked, task.favourable)[:, None]
         asked = OperatingPoint(asked, responses_of(at, task, known)[:, 0], known, name)
-    sums, area = replace(part, operating=asked).counted(rows), None
+    return _evaluation(replace(part, operating=asked).counted(rows), facts, book, name, asked)
+
+
+def evaluate_folds(models: Sequence[Models], facts: Facts, source: Source, name: str) -> Evaluation:
+    """Score every row with the models that its fold was left out of, and add up their counts as `evaluate_parts`."""
+    X, groups = ([block[i] for block in source.blocks] for i in (0, 2))
+    looked = [X[i] for i in _spread(len(X))]
+    found: Array = source.runner.over([(each,) for each in looked], partial(_sampled, models[0]), _side_by_side)
+    tally = source.runner.over([(each,) for each in groups], group_tally, partial(reduce, Tally.joined))
+    book = GroupBook.of_tally(facts, tally)
+    edges = score_edges(found if found.size else np.zeros((len(models[0]), 1))) if facts.task.kind == "binary" else None
+    parts = [Part(each, book, edges) for each in models]
+    sums: Sums = source.over(partial(_in_folds, parts), _joined)
+    return _evaluation(sums, facts, book, name)
+
+
+def _in_folds(parts: Sequence[Part], place: int, X: Any, y: Any, groups: Any, weight: Any) -> Sums | None:
+    n = X.shape[0]
+    fold, labels, matrix = fold_of(place, n), check_labels(y, n), matrix_of(X)
+    columns = as_columns(groups, "sensitive_features", n=n)
+    given = None if weight is None else as_weights(weight, n)
+    found = []
+    for f, part in enumerate(parts):
+        rows = np.flatnonzero(fold == f)
+        some = {name: each[rows] for name, each in columns.items()}
+        found.append(part.count(matrix[rows], labels[rows], some, None if given is None else given[rows]))
+    return _joined(found)
+
+
+def _evaluation(sums: Sums, facts: Facts, book: GroupBook, name: str, asked: Asked = None) -> Evaluation:
+    task, area = facts.task, None
     if sums.bins is not None:
         area, off = sums.bins.auc()
         unsure = off > SURE
@@ -85,6 +117,7 @@ def evaluate_parts(
                 stacklevel=3,
             )
         area = np.where(unsure, np.nan, area)
+    assert not isinstance(asked, Operating)
     return replace(judgement_of(sums, task, book.attributes, name, area), operating=asked)
 
 
@@ -107,6 +140,10 @@ class GroupBook:
             tally = reduced(group_tally, sensitive_features, combine=lambda parts: reduce(Tally.joined, parts))
         else:
             tally = group_tally(sensitive_features)
+        return cls.of_tally(facts, tally)
+
+    @classmethod
+    def of_tally(cls, facts: Facts, tally: Tally) -> GroupBook:
         attributes = resolve_attributes(facts, tally.groups, len(tally.keys), tally.counts)
         return cls(attributes, {key: i for i, key in enumerate(tally.keys)})
 
@@ -164,18 +201,24 @@ def _joined(parts: Sequence[Sums | None]) -> Sums | None:
 
 
 def _edges(models: Models, X: Any) -> Array:
-    def sample(block: Any) -> Array:
-        n = block.shape[0]
-        if not n:
-            return np.zeros((len(models), 0))
-        rows = np.unique(np.linspace(0, n - 1, min(n, SAMPLED)).astype(np.intp))
-        return np.asarray(models.scores(take_rows(checked_features(models, block), rows)))[:, 0]
-
-    def spread(n: int) -> list[int]:
-        return sorted({(n - 1) * i // (LOOKED_AT - 1) for i in range(LOOKED_AT)})
-
-    found: Array = reduced(sample, X, combine=lambda parts: np.concatenate(parts, axis=1), places=spread)
+    found: Array = reduced(partial(_sampled, models), X, combine=_side_by_side, places=_spread)
     return score_edges(found if found.size else np.zeros((len(models), 1)))
+
+
+def _sampled(models: Models, block: Any) -> Array:
+    n = block.shape[0]
+    if not n:
+        return np.zeros((len(models), 0))
+    rows = np.unique(np.linspace(0, n - 1, min(n, SAMPLED)).astype(np.intp))
+    return np.asarray(models.scores(take_rows(checked_features(models, block), rows)))[:, 0]
+
+
+def _side_by_side(parts: list[Array]) -> Array:
+    return np.concatenate(parts, axis=1)
+
+
+def _spread(n: int) -> list[int]:
+    return sorted({(n - 1) * i // (LOOKED_AT - 1) for i in range(LOOKED_AT)})
 
 
 @dataclass(frozen=True, eq=False)

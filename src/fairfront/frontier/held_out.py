@@ -1,8 +1,8 @@
 """Held-out figures of training rows: all points judged on scores by models that were solved without the row.
 
-Two mechanisms: leave-one-out in closed form (`solvers.leave_one_out`), and folds that are refitted (`solvers.refits`)
-where rows are sparse, weights many, losses rounded, or a point is no minimum along its caps. Scores of rows live as
-long as it takes to judge them.
+Two mechanisms: leave-one-out in closed form (`solvers.leave_one_out`), and folds elsewhere: refitted (`solvers.refits`)
+where rows are sparse, weights many, losses rounded, or a point is no minimum along its caps, and by one step each on
+Dask (`solvers.fold_steps`). Scores of rows live as long as it takes to judge them.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ Asked = bool | Mapping[str, Any] | None
 class HeldOut:
     """Training rows to be judged: labels, groups and weights as they were given, and who each row is, as codes.
 
-    ``closed`` says that the closed form applies, ``asked`` that it is made whatever it costs; ``rule`` places cut-offs.
+    ``closed`` says that the closed form applies, ``far`` that rows stay in their partitions, ``asked`` that it is made
+    whatever it costs; ``rule`` places cut-offs.
     ``kept`` takes the scores that were judged last, where somebody asks for them.
     """
 
@@ -73,6 +74,7 @@ class HeldOut:
     asked: bool
     rule: Operating | None = None
     kept: list[Array] | None = None
+    far: bool = False
 
     @classmethod
     def of(
@@ -87,8 +89,13 @@ class HeldOut:
 
         ``rows`` are labels, groups and weights. What cannot be done is refused where it was asked for.
         """
-        far = not isinstance(problem.rows, Piece) or any(map(is_dask, rows))  # small collections are brought to memory
-        codes = None
+        far, codes = not isinstance(problem.rows, Piece), None  # small collections are brought to memory
+        if asked is None and any(map(is_dask, rows)):
+            return None
+        if not far and any(map(is_dask, rows)):
+            from .dask_held_out import brought
+
+            rows = brought(*rows)
         if person is not None and not far:
             n = shape_of(rows[0], "y")[0]
             codes = person_codes(person, n, weighted_rows(check_weights(rows[2], n)))
@@ -103,13 +110,17 @@ class HeldOut:
         closed = closed and len(problem.layout.averages) * n <= SCORES
         if asked is None and not (closed and isinstance(solver, Newton) and MOST * problem.K * n <= SCORES):
             return None
-        if far:
-            raise InputError(NEAR_ROWS.format(spelled(ASKED)))
         if not isinstance(solver, Newton):
             raise InputError(
                 f"{spelled(ASKED)} needs points that are solved to tolerance, found solver {solver.name!r}; use "
                 "solver='newton', or leave it out and evaluate on validation rows."
             )
+        if far:
+            from .dask_held_out import no_steps
+
+            if why := no_steps(problem, person, operating_of(asked)):
+                raise InputError(f"{spelled(ASKED)} leaves out folds of Dask collections, {why}")
+            return cls(rows, None, solver, False, True, far=True)
         check_memory(8.0 * MOST * problem.K * n, f"held-out scores of {n} rows")
         found = cls(rows, codes, solver, closed, bool(asked), operating_of(asked))
         if not closed and (why := found.no_folds(problem)):
@@ -133,6 +144,10 @@ class HeldOut:
         """Add the evaluation; ``solved`` are the frontier's points in its order."""
         if not self.asked and len(solved) * problem.K * problem.rows.n > SCORES:  # as many points were asked for
             return front
+        if self.far:
+            from .dask_held_out import judged_in_folds
+
+            return judged_in_folds(front, problem, self.solver, solved, HELD_OUT)
         scores, made = self._scores(front, problem, solved)
         scores = predictions_of(scores, problem.loss.name)
         if self.kept is not None:

@@ -196,20 +196,20 @@ class LinearProblem:
 
     def hessian(self, W: Array, omega: Array, float32: bool = False) -> Array:
         """Return the Hessian of omega.L at weights (K, d), maybe in single precision, enough for a Newton step."""
-        H = self.unfolded(self.rows.products(self.measures, self._factors(omega), self.inner(W), float32))
+        H = self.unfolded(self.rows.products(self.measures, self.factors(omega), self.inner(W), float32))
         H[np.diag_indices(len(H))] += omega[-1] * np.tile(self.penalised, self.K)
         return self.terms.bend(H, omega)
 
     def unfolded(self, H: Array) -> Array:
         return unfolded(H, self.outer)
 
-    def _factors(self, omega: Array) -> list[Array]:
+    def factors(self, omega: Array) -> list[Array]:
         """Return what a row of each cell counts in every measure, omega_cell / weight_cell."""
         weight = self.layout.cells.weight
         return [np.where(where >= 0, omega[where], 0.0) / weight for _, where in self.measures]
 
     def conjugate(self, W: Array, omega: Array) -> Conjugate:
-        diagonal, product = self.rows.bend(self.measures, self._factors(omega), self.inner(W))
+        diagonal, product = self.rows.bend(self.measures, self.factors(omega), self.inner(W))
         ridge, shape = omega[-1] * np.tile(self.penalised, self.K), (-1, self.K, self.d)
 
         def bent(V: Array) -> Array:

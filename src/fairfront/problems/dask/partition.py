@@ -49,7 +49,7 @@ class Side:
     weight: Array | None
 
 
-def _matrix_of(x: Any) -> Any:
+def matrix_of(x: Any) -> Any:
     if sparse.issparse(x):
         return sparse.csr_array(x)
     array = x.to_numpy() if hasattr(x, "to_numpy") else np.asarray(x)
@@ -107,7 +107,7 @@ def _sorted_rows(known: Side, plan: Plan) -> tuple[NDArray[np.intp], Array, Cell
 def prepared(x: Any, known: Side, plan: Plan, loose: bool = False) -> Piece:
     """Return a partition's rows as a piece: a sorted copy to keep in memory, or a loose one for one pass."""
     order, targets, cells = _sorted_rows(known, plan)
-    matrix = _matrix_of(x)
+    matrix = matrix_of(x)
     if loose and not sparse.issparse(matrix):
         return Piece(LooseDesign(matrix, order, plan.frame), targets, cells)
     return Piece(sorted_design(matrix, order, plan.frame.intercept, plan.frame), targets, cells)
@@ -136,7 +136,7 @@ class Spooled:
 def spooled(x: Any, known: Side, plan: Plan, stem: str) -> Spooled:
     """Write a partition's sorted rows, in the precision that they have, to files that begin with ``stem``."""
     order, targets, cells = _sorted_rows(known, plan)
-    matrix = _matrix_of(x)
+    matrix = matrix_of(x)
     taken = (matrix[order[start : start + ROWS]] for start in range(0, len(order), ROWS))
     _save(f"{stem}-rows.npy", matrix.dtype, (len(order), int(matrix.shape[1])), taken)
     _save(f"{stem}-targets.npy", targets.dtype, targets.shape, [targets])

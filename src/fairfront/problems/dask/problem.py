@@ -25,6 +25,7 @@ from ..design import Frame
 from ..linear import LinearProblem
 from ..pieces import feature_names
 from ..resources import GIGABYTE
+from .folds import Source
 from .partition import DaskRows, Plan, SpoolError, prepared, side, spooled
 from .passes import DaskSettings, Runner, aligned_blocks
 from .scan import Scan, scan
@@ -40,6 +41,7 @@ class DaskProblem(LinearProblem):
     """Cells of a linear model on Dask collections; the same interface and numbers as in memory."""
 
     rows: DaskRows
+    source: Source
 
     @property
     def passes(self) -> int:
@@ -172,7 +174,9 @@ def dask_problem(question: Question, X: Any, y: Any, sensitive_features: Any, sa
     elsewhere = replace(objectives, layout=replace(objectives.layout, cells=far), targets=np.empty(0))
     if seen.target is not None:
         rows.target_variance = float(seen.target.squared[0]) / seen.rows
-    return DaskProblem(rows, elsewhere, frame, feature_names(X))
+    problem = DaskProblem(rows, elsewhere, frame, feature_names(X))
+    problem.source = Source(runner, blocks, plan, seen.digests)
+    return problem
 
 
 def brought(*collections: Any) -> tuple[Any, ...]:
