@@ -178,8 +178,8 @@ def gender(steps: int) -> Section:
         "Imbalance is the difference between pi_1 h_1 and pi_2 h_2; loss excess is (loss - SLSQP's optimum at the "
         f"point's own gap) / (loss range of the front). The printed algorithm had {thousands(steps)} steps and the best of "
         "five step sizes from 0.005 / L to 2 / L by where its runs end, with both epsilons at 1e-2; L is the largest curvature "
-        "of the mean loss. "
-        "What runs pass on their way is in [the paper's Figure 6](../paper/extraction.md)."
+        "of the mean loss. What runs pass on their way is in [the paper's Figure 6](../paper/extraction.md). "
+        "Runs with constant steps do not settle, so that another last bit of a sum may move their ends far."
     )
     head = [
         "algorithm",
