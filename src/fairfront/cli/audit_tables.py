@@ -23,7 +23,7 @@ from ..tables import infer, open_source
 from ..tables import load as load_table
 from ..tables.findings import reading_findings
 from ..tables.target import check_case
-from .screen import say, screen
+from .screen import printable, say, screen
 from .tables import print_table, table_of
 
 Cells = Mapping[str, list[Cell]]
@@ -90,7 +90,7 @@ def show(found: Audit, compared: Attributes, verdicts: Sequence[str], before: Ma
     if not (console.is_terminal or "COLUMNS" in os.environ):
         console = screen(width=WIDTH, highlight=False)
     for line in found.notions:
-        console.print(line, markup=False)
+        console.print(printable(line), markup=False)
     say(console, *reference_sentences(found.groups.values(), compared.choosing))  # with options to copy
     lines: list[str] = []
     tables = [(name, table.cells, name) for name, table in found.groups.items()]
@@ -98,7 +98,7 @@ def show(found: Audit, compared: Attributes, verdicts: Sequence[str], before: Ma
         tables += [(f"{name} within {level}", table.cells, "") for name, table in inner.items()]
     for title, cells, name in tables:
         for line in lines:
-            console.print(line, markup=False)
+            console.print(printable(line), markup=False)
         changes = changes_of(cells, before["tables"].get(name, {})) if before is not None and name else {}
         print_table(console, _rates(title, cells, changes))
         shown = [key for key in RIGHT if key in cells]
@@ -120,7 +120,7 @@ def show(found: Audit, compared: Attributes, verdicts: Sequence[str], before: Ma
         said = ", ".join(f"{figure_of(name).heading} {_number(everyone[name])}" for name in RANKED if name in everyone)
         lines.append(f"All rows, independent of the cut-off: {said} (Gini is 2 AUC - 1).")
     for line in (*lines, *found.found, *verdicts):
-        console.print(line, markup=False)
+        console.print(printable(line), markup=False)
 
 
 def changes_of(cells: Cells, before: Mapping[str, list[Any]]) -> dict[str, list[Cell]]:

@@ -190,9 +190,9 @@ def screen(**options: Any) -> Console:
 
 
 def say(console: Console, *lines: str, whole: bool = True) -> None:
-    """Print lines without markup; those that people copy stay ``whole``, others are broken where a terminal ends."""
+    """Print lines without markup and control characters; those that people copy stay ``whole`` on a terminal too."""
     for line in lines:
-        console.print(line, markup=False, highlight=False, soft_wrap=whole or not console.is_terminal)
+        console.print(printable(line), markup=False, highlight=False, soft_wrap=whole or not console.is_terminal)
 
 
 tell = partial(say, whole=False)

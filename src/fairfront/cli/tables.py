@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from .screen import printable
+
 
 def table_of(title: str, heads: Iterable[str], left: Iterable[str] = ("",), pad: int = 1) -> Table:
     """Return a table without rows; columns of text are those on the ``left``, the others are of numbers."""
@@ -24,8 +26,11 @@ def table_of(title: str, heads: Iterable[str], left: Iterable[str] = ("",), pad:
 def print_table(console: Console, table: Table) -> None:
     """Print a table; one that is too wide has headings of several lines and no space to spare: figures stay whole.
 
-    Where that is not enough, columns that have no room are below the others, each time beside the first column.
+    Where that is not enough, columns that have no room are below the others, each time beside the first column. Control
+    characters of names are written out.
     """
+    for column in table.columns:
+        column._cells = [printable(cell) if isinstance(cell, str) else cell for cell in column._cells]
     if _width(console, table) > console.width:
         table.padding, table.show_edge = (0, 0, 0, 0), False
         for column in table.columns:
