@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from fairfront.cli import app
 from fairfront.cli.screen import tell
 from fairfront.cli.tables import print_table, table_of
 from fairfront.runs import Run
+from fairfront.runs.card_exports import page_of
 from fairfront.runs.options import pair_sentences
 
 N = 24
@@ -117,3 +119,21 @@ def test_nothing_is_cut_on_a_narrow_terminal() -> None:
     assert shown.count("a group (reference)") == 2  # the columns below stand beside it too
     assert "words where a terminal ends, and nowhere else." in printed(44, terminal=False)
     assert printed(100, terminal=True).count("a group (reference)") == 1
+
+
+def test_control_characters_of_names_are_written_out() -> None:
+    console = Console(width=100, file=io.StringIO(), force_terminal=True, color_system=None)
+    tell(console, "Groups of a: \x1b[31mred\nnext.")
+    table = table_of("rates", ["group", "error"], left=["group"])
+    table.add_row("\x1b]0;title\x07", "0.1")
+    print_table(console, table)
+    assert isinstance(console.file, io.StringIO)
+    shown = console.file.getvalue()
+    assert "\x1b" not in shown
+    assert "\x07" not in shown
+    assert r"\x1b[31mred\nnext." in shown
+
+
+def test_ranges_and_intervals_are_whole_in_a_page(folder: Path) -> None:
+    page = page_of(ff.load(folder).select(id=0).facts)
+    assert re.search(r"<td>\d\.\d{3} <span>\(\d\.\d{3} to \d\.\d{3}\)</span></td>", page)

@@ -6,6 +6,7 @@ Names of others cannot become markup.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from html import escape
 from typing import Any
@@ -22,11 +23,14 @@ STYLE = """
 .sheet { background: var(--sheet); border: 1px solid var(--line); border-radius: 11px; padding: 8px 14px; }
 .sheet { overflow-x: auto; }
 .sheet td { min-width: 4em; vertical-align: top; }
+.sheet td span { white-space: nowrap; }
 .fields td + td { overflow-wrap: anywhere; }
 tbody tr:first-child td { border-top: 0; }
 h1 + section, section > * + * { margin-top: 10px; }
 section p, section li { max-width: 110ch; overflow-wrap: anywhere; font-size: .9rem; }
 """
+WHOLE = re.compile(r"-?\d[\d.]*-\d[\d.]*|\(-?\d[\d.]* to -?\d[\d.]*\)")
+"""What is not broken over lines: a range, and an interval."""
 GENERATOR = '<meta name="generator" content="fairfront card">'
 
 
@@ -84,8 +88,12 @@ def _as_html(block: Block) -> str:
         return f"<p>{_text(block)}</p>"
     heads = "".join(f'<th scope="col">{_text(head)}</th>' for head in block.heads)
     top = f"<thead><tr>{heads}</tr></thead>" if any(block.heads) else ""
-    rows = "".join(f"<tr>{''.join(f'<td>{_text(cell[:LONGEST])}</td>' for cell in row)}</tr>" for row in block.rows)
+    rows = "".join(f"<tr>{''.join(f'<td>{_cell(cell)}</td>' for cell in row)}</tr>" for row in block.rows)
     return f'<div class="sheet{"" if top else " fields"}"><table>{top}<tbody>{rows}</tbody></table></div>'
+
+
+def _cell(text: str) -> str:
+    return WHOLE.sub(r"<span>\g<0></span>", _text(text[:LONGEST]))
 
 
 def _text(text: str) -> str:
