@@ -10,6 +10,7 @@ The files, from the ground up:
 - verdicts: figures that may be shared, and who qualifies
 - curves: figures of incumbent and model over all approval rates, and swap sets by group
 - drivers: which columns carry the gap of scores, and which tell the group
+- refutation, nothing_found: what no linear model does, and what further random draws could find
 - limit, attainable: the least error at every gap of any rule that does not see the group
 - layout, sections, account, people, dossier: the folder that is written of a search, section by section
 - result, entry: the call and its answer

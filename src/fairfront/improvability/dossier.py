@@ -23,6 +23,7 @@ from .attainable import Attainable
 from .curves import Curves
 from .drivers import Drivers
 from .layout import GENERATOR, page_of, text_of
+from .nothing_found import NothingFound
 from .people import IncumbentAudit, People
 from .sections import Search, Section
 
@@ -37,6 +38,7 @@ SECTIONS: list[Section] = [
     People(),
     Curves(),
     Drivers(),
+    NothingFound(),
     Attainable(),
     Limits(),
 ]
