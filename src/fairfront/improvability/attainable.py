@@ -37,7 +37,7 @@ def learners(seed: int) -> list[Any]:
     return [
         None,
         HistGradientBoostingClassifier(
-            max_iter=40, max_leaf_nodes=15, learning_rate=0.1, early_stopping=False, random_state=seed
+            max_iter=25, max_leaf_nodes=15, learning_rate=0.15, early_stopping=False, random_state=seed
         ),
     ]
 
