@@ -71,10 +71,23 @@ def test_the_limit_of_the_whole_population_is_the_linear_program(rate: str, appr
     law = Law()
     limit = limit_of(law.population(rate, approval))
     gaps = np.linspace(0.0, abs(limit.plain), 9)
-    found, least = limit.error(gaps)[0], law.frontier(gaps, rate, approval)
+    found = (limit.value[:, None] - np.abs(limit.multipliers)[:, None] * gaps).max(axis=0)
+    least = law.frontier(gaps, rate, approval)
     assert (found <= least + 1e-9).all()  # fewer multipliers can only give less
     assert np.abs(found - least).max() < 5e-4
     assert np.abs(limit.expected - limit.value).max() < 1e-9
+
+
+def test_groups_that_no_column_tells_cost_nothing() -> None:
+    """The gap is noise, which no multiplier lowers; the estimate stays near the least error, and below chance."""
+    X, y, _ = Law().draw(2000, 0)
+    group = np.random.default_rng(1).choice(["a", "b"], 2000).astype(object)
+    rules = learn_rules(X, y, group, "b", "fpr", favourable=1, approval_rate=0.5, estimators=[None])
+    value, low, high = limit_of(rules).error(np.array([0.0, 1.0]))
+    assert (low <= value).all()
+    assert (value <= high).all()
+    assert value[0] - value[1] < 0.03
+    assert high[0] < 0.55
 
 
 @pytest.mark.slow

@@ -83,8 +83,9 @@ class Estimate:
 
     @property
     def log(self) -> Estimate:
+        value = np.float64(self.value)  # a rate of 0 has no logarithm, and nothing is claimed of it
         with np.errstate(divide="ignore", invalid="ignore"):
-            return Estimate(float(np.log(self.value)), self.influence / self.value, self.floor / self.value**2)
+            return Estimate(float(np.log(value)), self.influence / value, float(self.floor / value**2))
 
     @property
     def error(self) -> float:

@@ -11,7 +11,9 @@ cross-fitted posteriors *measures* on rows left out: the rule is best, so its ow
 and the influence of a row is that of its own error and rates (Liu and Molinari 2024 do inference on this frontier by
 its support function too). The band of psi holds for all lambda at once (largest deviation in standard errors, drawn
 from the covariance of influences), and so does that of e(g) for all g. Where the posteriors expect of their rules less
-than is measured, the lower end goes down to what they expect.
+than is measured, the lower end goes down to what they expect; the upper one is at most that of deciding at random,
+which has no gap. A largest value of noisy ones is too large, so the estimate takes the median of the noise off first
+(Chernozhukov, Lee and Rosen 2013), of the differences to lambda = 0.
 
 No test can show that posteriors miss nothing: the limit is that of what these learners see in these columns.
 """
@@ -30,6 +32,7 @@ NEAR, OTHER, NEAREST, FARTHEST = 120, 40, 1 / 32, 64.0
 """Multipliers on the side of zero that lowers the gap and on the other, the least and the largest they may reach."""
 DRAWS, ROWS = 2000, 20_000
 """Draws for the largest deviation, and rows whose influences are in memory at once."""
+EXACT = 1e-9  # below it gaps and errors are rounding
 DOUBT = 0.99
 """Confidence at which posteriors are said to be poorly calibrated: their rules do otherwise than they expect."""
 
@@ -38,8 +41,9 @@ DOUBT = 0.99
 class Limit:
     """Support function of error and gap at multipliers (L,), with the ends of its band, and the least error at gaps.
 
-    ``expected`` is what the posteriors expect instead of ``value``, which is measured. ``plain`` is the measured gap of
-    the rule of least error. ``calibrated`` says whether expected and measured values agree.
+    ``expected`` is what the posteriors expect instead of ``value``, which is measured; ``estimate`` is the value less
+    the median of its noise. ``plain`` is the measured gap of the rule of least error, ``most`` the upper end for rules
+    that decide at random. ``calibrated`` says whether expected and measured values agree.
     """
 
     multipliers: Array
@@ -47,15 +51,18 @@ class Limit:
     low: Array
     high: Array
     expected: Array
+    estimate: Array
     plain: float
+    most: float
     calibrated: bool
 
     def error(self, gaps: Array) -> tuple[Array, Array, Array]:
         """Return the least error at gaps (G,) of at most so much: its estimate and the ends of its band."""
         cost = np.abs(self.multipliers)[:, None] * np.asarray(gaps)
-        found = (each[:, None] - cost for each in (self.value, self.low, self.high))
-        value, low, high = (np.asarray(each.max(axis=0)) for each in found)
-        return value, low, high
+        value, low, high = ((each[:, None] - cost).max(axis=0) for each in (self.estimate, self.low, self.high))
+        high = np.minimum(high, self.most)
+        low = np.minimum(low, high)
+        return np.clip(value, low, high), low, high
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +129,17 @@ class _Rows:
         D = self.decided(slice(None), np.array([multiplier]), cuts)
         return float((self.share @ (self.top + D * self.change)) @ (self.signs / self.whole))
 
+    def at_random(self, second: float | None, critical: float) -> float:
+        """Return the upper end of the least error of deciding at random; infinity where that has a gap."""
+        ends = []
+        for share in (0.0, 1.0) if second is None else (second,):
+            gap = (self.share @ (self.top + share * self.change)) @ (self.signs / self.whole)
+            loss = self.cost + share * self.m
+            error = float(self.share @ loss)
+            spread = np.sqrt(float(self.share**2 @ (loss - error) ** 2))
+            ends.append(error + critical * spread if abs(gap) < EXACT else np.inf)
+        return float(min(ends))
+
 
 def limit_of(rules: Rules, level: float = 0.95, seed: int = 0) -> Limit:
     """Return the limit from posteriors of rows left out; the one gap of ``rules`` is that of two groups.
@@ -152,11 +170,14 @@ def limit_of(rules: Rules, level: float = 0.95, seed: int = 0) -> Limit:
         spread += (w * influence).T @ (w * influence)
         left = w * (_doubts(rows, some, grid, D) - doubt)
         doubts += left.T @ left
-    half = _critical(spread, level, seed) * np.sqrt(np.diag(spread))
+    critical, zero = _critical(spread, level, seed), int(np.flatnonzero(grid == 0.0)[0])
+    half = critical * np.sqrt(np.diag(spread))
     sure = np.abs(doubt) <= _critical(doubts, DOUBT, seed) * np.sqrt(np.diag(doubts)) + 1e-12
-    low = np.minimum(value, value - doubt) - half
-    plain = float(rows.signs @ rates[:, np.flatnonzero(grid == 0.0)[0]])
-    return Limit(grid, value, low, value + half, value - doubt, plain, bool(sure.all()))
+    apart = spread - spread[zero] - spread[:, [zero]] + spread[zero, zero]
+    noise = _critical(apart, 0.5, seed, two_sided=False) * np.sqrt(np.maximum(np.diag(apart), 0.0))
+    low, plain = np.minimum(value, value - doubt) - half, float(rows.signs @ rates[:, zero])
+    known = value - doubt, value - noise, plain, rows.at_random(second, critical), bool(sure.all())
+    return Limit(grid, value, low, value + half, *known)
 
 
 def _doubts(rows: _Rows, some: slice, grid: Array, D: Array) -> Array:
@@ -179,13 +200,14 @@ def _blocks(n: int) -> Iterator[slice]:
     return (slice(start, start + ROWS) for start in range(0, n, ROWS))
 
 
-def _critical(covariance: Array, level: float, seed: int) -> float:
-    """Return the quantile of the largest absolute value of normal draws with this covariance, each in its own units."""
-    error = np.sqrt(np.diag(covariance))
-    some = error > 0
+def _critical(covariance: Array, level: float, seed: int, *, two_sided: bool = True) -> float:
+    """Return the quantile of the largest (absolute) value of normal draws with this covariance, in their own units."""
+    error = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    some = error > EXACT * error.max(initial=0.0)
     if not some.any():
         return 0.0
     alike = covariance[np.ix_(some, some)] / np.outer(error[some], error[some])
     values, vectors = np.linalg.eigh(alike)
     drawn = np.random.default_rng(seed).normal(size=(DRAWS, len(values))) * np.sqrt(np.maximum(values, 0.0))
-    return float(np.quantile(np.abs(drawn @ vectors.T).max(axis=1), level, method="higher"))
+    found = drawn @ vectors.T
+    return float(np.quantile((np.abs(found) if two_sided else found).max(axis=1), level, method="higher"))
