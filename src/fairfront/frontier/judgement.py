@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from ..exceptions import GroupWarning, InputError
 from ..measures import Evaluation, auc, evaluate_scores
 from ..measures.cutoffs import NONE_GIVEN, Operating, OperatingPoint, Side
+from ..measures.decisions import decide
 from ..measures.notion_figures import figures_of, scores_of, with_figures, with_gaps, with_scores
+from ..measures.proxy_bounds import worst_bounds
 from ..measures.within_gaps import within_gaps
 from ..objectives import Array, Attribute, Groups, Task, Within, is_likelihood, take_groups, warn_of_proxies
 from ..objectives.strata import Strata
@@ -116,7 +118,19 @@ class HeldRows:
         if self.strata is not None:
             known = (self.labels, self.attributes, self.weight, self.strata.codes)
             record = with_gaps(record, within_gaps(record, scores, decided, task, *known))
+        record = self._with_bounds(record, task, decide(scores, task) if decided is None else decided)
         return replace(record, operating=operating)
+
+    def _with_bounds(self, record: Evaluation, task: Task, decided: NDArray[Any]) -> Evaluation:
+        """Add what worst gaps between people can be, of groups given as probabilities."""
+        columns = dict(record.columns)
+        for attribute in self.attributes if task.kind == "binary" else ():
+            if attribute.shares is not None:
+                prefix = f"{attribute.name}." if len(self.attributes) > 1 else ""
+                known = (decided == (task.favourable == 1), self.labels == task.favourable)
+                for name, (least, most) in worst_bounds(*known, attribute.shares, self.weight).items():
+                    columns |= {f"{prefix}{name}_gap_least": least, f"{prefix}{name}_gap_most": most}
+        return replace(record, columns=columns)
 
     def judge_at(
         self,

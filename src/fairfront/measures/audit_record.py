@@ -22,6 +22,7 @@ from .figures import Column, html_table
 from .group_table import GroupTable, published_strata, published_table, tabulate
 from .judged import Judged
 from .lines import ALL, Lines, lines_of, pooled_columns
+from .proxy_bounds import ProxyBound, bound_sentences, gap_bounds
 from .sentences import found_sentences, notion_sentences, pooled_sentences, reference_sentences
 from .table_columns import Settings
 from .worst_contrasts import Worst, worst_nearly_exact
@@ -60,6 +61,8 @@ class Audit:
         Counts below it are rounded; 0 for exact counts. `published` gives the audit with rounded ones.
     shown : Audit or None
         What `published` gives; None where that is the audit itself.
+    bounds : dict of attribute to tuple of bounds
+        Of groups given as probabilities: what gaps between people can be if these are right.
     """
 
     task: Task
@@ -74,6 +77,7 @@ class Audit:
     weighted: bool = False
     small: int = 0
     shown: Audit | None = field(default=None, repr=False)
+    bounds: dict[str, tuple[ProxyBound, ...]] = field(default_factory=dict)
 
     @property
     def proxies(self) -> tuple[str, ...]:
@@ -100,7 +104,8 @@ class Audit:
         """Say the worst contrast of every notion, and what is pooled over control features."""
         found = [found_sentences(table, self.confidence) for table in self.groups.values()]
         pooled = [pooled_sentences(self.groups[name].lines, columns) for name, columns in self.pooled.items()]
-        return tuple(sentence for sentences in (*found, *pooled) for sentence in sentences)
+        bounds = [bound_sentences(*each) for each in self.bounds.items()]
+        return tuple(sentence for sentences in (*found, *bounds, *pooled) for sentence in sentences)
 
     def published(self) -> Audit:
         """Return the audit as it may be shared: groups of a few people pooled, small counts rounded.
@@ -193,6 +198,8 @@ class Audit:
         if self.strata:
             strata = {k: {name: table.readable for name, table in some.items()} for k, some in self.strata.items()}
             result |= {"strata": strata, "pooled": self.pooled}
+        if self.bounds:
+            result["proxy_bounds"] = {name: [each.plain for each in some] for name, some in self.bounds.items()}
         return result
 
     def __repr__(self) -> str:
@@ -255,9 +262,10 @@ def audited(
         *([WEIGHTED] if weighted else []),
     )
     about = (judged.task, judged.rule, judged.cutoff, len(judged.truth))
-    result = Audit(*about, found, settings.confidence, said, weighted=weighted)
+    result = Audit(*about, found, settings.confidence, said, weighted=weighted, bounds=_bounds(judged, counted))
     tables = {name: published_table(judged, table, settings) for name, table in found.items()}
-    shown = replace(result, groups=tables, small=LIMIT, notions=(*said, ROUNDED))
+    told = {name: tuple(each.rounded() for each in some) for name, some in result.bounds.items()}
+    shown = replace(result, groups=tables, small=LIMIT, notions=(*said, ROUNDED), bounds=told)
     if levels:
         parts = {level: (judged.take(rows), rows) for level, rows in levels.items()}
         strata = {
@@ -266,6 +274,18 @@ def audited(
         }
         result, shown = _pooled(result, strata), _pooled(shown, published_strata(parts, tables, settings))
     return replace(result, shown=shown)
+
+
+def _bounds(judged: Judged, counted: Sequence[tuple[Lines, Counts | None]]) -> dict[str, tuple[ProxyBound, ...]]:
+    """Of two classes: bounds on gaps between people of groups given as probabilities."""
+    if judged.task.kind != "binary":
+        return {}
+    good, proxies = judged.task.favourable, [lines for lines, _ in counted if lines.is_proxy]
+    known = (judged.decided == good, judged.truth == good)
+    return {
+        each.attribute: gap_bounds(each.names[: each.codes.shape[1]], *known, each.codes, judged.weight)
+        for each in proxies
+    }
 
 
 def _pooled(result: Audit, strata: dict[str, dict[str, GroupTable]]) -> Audit:
