@@ -105,6 +105,8 @@ def print_evaluations(console: Console, run: Run, ids: list[int]) -> None:
     for row in rows:
         table.add_row(*map(escape, row), end_section=row[2] == str(shown[-1]))
     print_table(console, table)
+    if made := [run.frontier.record(name).made for name in own if run.frontier.record(name).made]:
+        tell(console, f"{HELD_OUT}: the training rows, each judged without itself ({made[0]}).")
     for name, each in run.external.items():
         known = f", sha256 {each.sha256[:12]}" if each.sha256 else ""
         tell(console, f"{name}: {each.file}{known}, judged at {each.at}.", *(f"{name}: {said}" for said in each.notes))
