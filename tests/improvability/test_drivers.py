@@ -92,3 +92,17 @@ def test_the_dossier_names_what_carries_the_gap(tmp_path: Any) -> None:
     assert "What carries tpr_gap: incumbent" in text
     with pytest.raises(ff.InputError, match="columns has 2 names, expected 5"):
         ff.alternatives(X, y, incumbent=model, columns=["a", "b"], **known)
+
+
+@pytest.mark.parametrize("improve", ["precision_gap", "tpr_ratio"])
+def test_gaps_that_evaluations_do_not_have_are_counted(improve: str) -> None:
+    X, y, group = people()
+    known: dict[str, Any] = {"n_splits": 2, "families": ["linear", "settings"], "progress": False, "limit": False}
+    search = ff.alternatives(
+        X, y, sensitive_features=group, incumbent=X[:, 0], approval_rate=0.5, improve=improve, **known
+    )
+    rows, before = search.outcome.judge, search.outcome.incumbent.approved
+    yes, good, own = before[rows], y[rows] == 1, group[rows] == 1
+    rates = [good[yes & side].mean() if improve == "precision_gap" else yes[good & side].mean() for side in (own, ~own)]
+    expected = abs(rates[0] - rates[1]) if improve == "precision_gap" else min(rates) / max(rates)
+    assert search.table[0][improve] == pytest.approx(expected, abs=1e-3)

@@ -14,6 +14,7 @@ from .estimates import JOBS, RATES
 from .layout import Part
 from .refutation import LinearLoss, further_draws, refute
 from .sections import Search, Section
+from .verdicts import contrast_figures
 
 ABOVE = np.array([0.001, 0.005, 0.02])
 """How much more than the least training loss a model may have, for each of which a bound is given."""
@@ -134,7 +135,7 @@ def _further(search: Search) -> dict[str, Any] | None:
     if not drawn:
         return None
     rows, before = search.data.sample.take(outcome.judge), outcome.incumbent.take(outcome.judge)
-    figure = search.judged.figure(contrast.name)
+    figure = contrast_figures(outcome, search.data, search.judged, contrast)
     values = 1.0 - figure if contrast.ratio else np.abs(figure)
     found = []
     for i in drawn:

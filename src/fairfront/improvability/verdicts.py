@@ -14,10 +14,10 @@ from ..measures.decisions import evaluate_scores
 from ..measures.evaluation import Evaluation
 from ..measures.published import published
 from ..objectives import Array, Task
-from ..objectives.groups import STEP
+from ..objectives.groups import FEWEST, STEP
 from .estimates import JOBS, RATES, Answers, Estimate, Sample
 from .families import Data
-from .requirements import Claims, Requirements, weakest
+from .requirements import Claims, Contrast, Requirements, weakest
 from .search import Candidate, Outcome
 
 SHORT = 10
@@ -161,13 +161,31 @@ def table_of(
     if rows.labelled is not None:
         names = dict.fromkeys(name for name in names if "selection" in name or name == "approval_rate")
     said = [outcome.incumbent.take(outcome.judge), *(each.answers for each in outcome.candidates)]
+    own = {each.name: contrast_figures(outcome, data, record, each) for each in wanted.improve}
     lines = []
     for i, answers in enumerate(said):
-        figures = {name: _plain(record.figure(name)[i]) for name in names}
+        figures = {name: _plain((own[name] if name in own else record.figure(name))[i]) for name in names}
         figures |= {name: _plain(JOBS[name].of(rows, answers).value) for name in wanted.keep if name not in figures}
         each = None if i == 0 else outcome.candidates[i - 1]
         lines.append({"id": i, **_origin(each), **figures, **_said(None if i == 0 else found[i - 1])})
     return lines
+
+
+def contrast_figures(outcome: Outcome, data: Data, record: Evaluation, contrast: Contrast) -> Array:
+    """Return a worst gap or ratio of the incumbent, first, and of all models on the judge rows.
+
+    Those that the record does not have are counted here; unknown where a group has too few people for it.
+    """
+    if contrast.name in record.columns:
+        return record.figure(contrast.name)
+    rows, found = data.sample.take(outcome.judge), []
+    for said in (outcome.incumbent.take(outcome.judge), *(each.answers for each in outcome.candidates)):
+        whole = RATES[contrast.rate](rows, said)[1]
+        fewest = min(
+            int((whole & (rows.attributes[i].codes == a)).sum()) for i, a, _ in contrast.pairs(rows.attributes)
+        )
+        found.append(contrast.worst(rows, said)[1] if fewest >= FEWEST else np.nan)
+    return np.array(found)
 
 
 def _everywhere(record: Evaluation) -> list[str]:
