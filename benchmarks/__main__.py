@@ -12,6 +12,7 @@ BENCHMARKS = {
     "rates": "rates:sections",
     "sizes": "peers.sizes:sections",
     "promises": "promises.page:sections",
+    "limit": "limits:sections",
     "boosting": "contests:boosting_lightgbm",
     "cheaper_trees": "contests:trees_cheaper",
     "networks": "contests:networks_traced",

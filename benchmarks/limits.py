@@ -230,7 +230,9 @@ def drawn_sections() -> list[Section]:
     )
     parts: list[str | Table] = [text, Table(head, rows)]
     own = [float(row[4]) for row in rows if "all interactions, logistic" not in row[0]]
-    said = f"The 95 % band of the limit has the true frontier inside at all gaps in {min(own):.1%} of runs or more."
+    said = (
+        f"The 95 % band of the limit has the true frontier inside at all gaps in {min(own, default=0.0):.1%} of runs."
+    )
     found_sections = [Section("limit", "The limit: coverage of its band", parts, said if own else "")]
     lines = []
     for name in ("curves_1000", "curves_5000"):

@@ -27,6 +27,7 @@ PAGES = {
     "peers-sensitive": "Peers with the sensitive column among the features",
     "rates": "Rates: error at equal gap",
     "promises": "Promises: asked, delivered and kept",
+    "limit": "The limit, and bands over approval rates",
     "boosted-trees": "Boosted trees",
     "networks": "Networks",
     "solvers": "Solvers: answers and cost",
