@@ -452,6 +452,7 @@ ACCEPTED: dict[tuple[str, str], tuple[tuple[str, ...], str]] = {
     ("select", "confidence"): (("zero", "half"), "0 takes gaps as observed"),
     ("audit", "confidence"): (("half",), "a confidence"),
     ("audit", "min_size"): (("two",), "decisions that stay in the terminal may be of few rows"),
+    ("predict", "reasons"): (("two",), "numbers of reasons"),
     ("audit", "small"): (("zero",), "0 asks for exact counts"),
     ("alternatives", "confidence"): (("half",), "a confidence"),
     ("alternatives", "cutoff"): (("half",), "a cut-off among the scores"),
