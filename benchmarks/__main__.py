@@ -24,6 +24,7 @@ BENCHMARKS = {
     "held_out": "speed.held_out:sections",
     "threads": "speed.threads:sections",
     "poisson": "speed.poisson:sections",
+    "notions": "speed.notions:sections",
     "audit": "speed.audit:sections",
     "files": "speed.files:sections",
     "trace_cost": "speed.trace_cost:sections",

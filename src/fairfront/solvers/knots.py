@@ -41,6 +41,7 @@ STEEP = 3.0
 """A curve that is steeper at its end than on the whole by this factor needs another point, as before a floor."""
 BRANCH = 1e-7  # share of the loss by which a point has to be better to belong to another branch of local optima
 ACTIVE = 1e-9  # size of a multiplier that is not rounding
+FORESEEN = 4  # points of a path that tell where the next one lies
 LEAST = 1e-12
 """Differences of caps, and of losses as a share of the plain one, that are nothing but would be divided by."""
 
@@ -181,6 +182,22 @@ def _is_minimum(problem: LinearProblem, omega: Array, W: Array, G: Array, size: 
     moves = np.vstack([step, vectors[:, ~known].T]) * unit
     reach = problem.reach(moves.reshape(-1, *W.shape))
     return bool(reach[0] <= STILL and (reach[1:] <= UNMOVED).all())
+
+
+def foreseen(solver: KnotSolver, knots: Sequence[Knot], caps: Array) -> Knot:
+    """Return where to start for the next caps of a path: what a curve through the last points leads to, or the last.
+
+    Points that are no global optima may lie on different branches, and where multipliers come and go the path bends.
+    """
+    some, last = knots[-FORESEEN:], knots[-1]
+    share = np.array([float(knot.caps.max()) for knot in some])
+    known = all(knot.certified and knot.status is Status.EFFICIENT for knot in some)
+    bound = {tuple(np.sign(knot.multipliers).tolist()) for knot in some if knot is not knots[0]}
+    if len(some) < FORESEEN - 1 or not known or len(bound) > 1 or not (np.diff(share) < -LEAST).all():
+        return last
+    weight = np.array([np.prod([(float(caps.max()) - b) / (a - b) for b in share if b != a]) for a in share])
+    W, x = (np.tensordot(weight, [getattr(knot, name) for knot in some], 1) for name in ("W", "multipliers"))
+    return replace(solver.evaluate(W, x, last.single, last.factor), caps=last.caps)
 
 
 def alike(knots: list[Knot]) -> list[Knot]:

@@ -22,6 +22,7 @@ from .knots import (
     OnKnot,
     alike,
     first_knot,
+    foreseen,
     is_optimum,
     knot_solver,
     plain_training,
@@ -218,9 +219,8 @@ def follow(solver: KnotSolver, start: Knot, caps: Array, on_knot: OnKnot = unhea
     """Solve for every row of ``caps`` (N, q) in turn; end where they can be met no more."""
     knots = [start]
     for row in caps:
-        knot = solve_caps(solver, knots[-1], row)
-        if not knot.status.solved:
-            knot = approach(solver, replace(knots[-1], single=knot.single), row)
+        knot = solve_caps(solver, foreseen(solver, knots, row), row)
+        knot = knot if knot.status.solved else approach(solver, replace(knots[-1], single=knot.single), row)
         if knot.status is Status.FLOOR:
             return [*knots[1:], knot]
         knots[-1] = replace(knots[-1], factor=None)  # which only the next knot needs
