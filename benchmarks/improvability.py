@@ -24,6 +24,7 @@ BETA = np.array([1.2, 0.8, -0.5, 0.3])
 PROXY = 0.5  # standard deviation of the noise with which a column tells the group
 LARGE = 2_000_000
 LEVEL = 0.05
+MAIN = "power_.03_10000"
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ SETTINGS = {
         False,
     ),
     "small_group_boundary": Setting(
-        "as above, with noise; the one candidate is the best score with other noise, as good and as unequal",
+        "one group has 5 % of the rows; the one candidate is the best score with other noise than the incumbent",
         lambda n, r: drawn(n, r, *law(0.1, 0.0), share=0.05),
         2000,
         0.05,
@@ -187,16 +188,24 @@ def drawn_sections() -> list[Section]:
         share = float((p <= LEVEL).mean())
         error = np.sqrt(max(share * (1 - share), LEVEL * (1 - LEVEL) if not setting.exists else 0.0) / len(p))
         kind = "power" if setting.exists else "size"
-        rows.append([setting.title, setting.n, setting.tolerance, len(p), kind, f"{share:.3f}", f"{error:.3f}"])
+        told = setting.tolerance if setting.tolerance >= 0 else "what it loses"
+        rows.append([setting.title, setting.n, told, len(p), kind, f"{share:.3f}", f"{error:.3f}"])
     head = ["people", "rows", "AUC tolerance", "runs", "what", f"share of runs with p <= {LEVEL}", "standard error"]
     size = [float(row[5]) for row in rows if row[4] == "size"]
+    power = [
+        f"{float(row[5]):.1%} ({row[3]} runs)" for row in rows if row[0] == SETTINGS[MAIN].title and row[1] == 10_000
+    ]
     text = (
-        "Linear family, 20 splits, two equal groups, base rate one half, approval rate one half. Size is the share of false "
-        "claims where no alternative exists, power that of claims where one does."
+        "Linear family, 20 splits, two equal groups unless said otherwise, base rate one half, approval rate one half. Size is the share of false "
+        "claims where no alternative exists, power that of claims where one does. Twice the median is a cautious way to "
+        "join splits: sizes are far below the level. 1 000 runs of the first settings are meant and 400 of the others; "
+        "the table says how many there are."
     )
     said = f"False claims of the improvability test: at most {max(size):.1%} of runs where no alternative exists."
+    if power:
+        said += f" A gain of .03 at equal AUC, tolerance .01, 10 000 rows, is shown in {power[0]}."
     return [Section("alternatives", "The improvability test: size and power", [text, Table(head, rows)], said)]
 
 
-if __name__ == "__main__":
+if __name__ == "__main__":  # some runs of some settings, which the benchmark then draws
     go_on(sys.argv[2:] or list(SETTINGS), int(sys.argv[1]))

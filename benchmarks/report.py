@@ -28,6 +28,7 @@ PAGES = {
     "rates": "Rates: error at equal gap",
     "promises": "Promises: asked, delivered and kept",
     "limit": "The limit, and bands over approval rates",
+    "alternatives": "Alternatives: is there a fairer model?",
     "boosted-trees": "Boosted trees",
     "networks": "Networks",
     "solvers": "Solvers: answers and cost",

@@ -24,6 +24,13 @@ LIMITS = (
 )
 
 
+RATE_WORDS = {
+    "selection": "share of people approved",
+    "tpr": "share approved among people with the favourable label",
+    "fpr": "share approved among people without the favourable label",
+    "error": "share of wrong decisions",
+    "precision": "share with the favourable label among the approved",
+}
 COARSE = (
     "Some counts are small: p-values of the first split say only whether they pass, and bounds of gaps are in steps of "
     "five people of the smallest group, so that no exact count follows from them."
@@ -63,10 +70,16 @@ def _asked(record: Mapping[str, Any]) -> str:
     kept = ", ".join(
         f"{name} ({JOBS[name].words}) worse by less than {value:g}" for name, value in record["keep"].items()
     )
-    better = " and ".join(each["name"] for each in record["improve"])
+    better = " and ".join(f"{each['name']} ({_in_words(each)})" for each in record["improve"])
     worse = record["nobody_worse"]
     more = "" if worse is None else f" and no group's selection rate or TPR falls by more than {worse:g}"
     return f"Asked: is there a model with {kept}, whose {better} is better than the incumbent's{more}, on new people?"
+
+
+def _in_words(contrast: Mapping[str, Any]) -> str:
+    compared = "lowest over the highest" if contrast["ratio"] else "largest difference between groups in the"
+    by = f", by {contrast['attribute']}" if contrast["attribute"] else ""
+    return f"{compared} {RATE_WORDS[contrast['rate']]}{by}"
 
 
 def finding(p: float, alpha: float, qualified: int) -> str:
@@ -227,7 +240,7 @@ class Models(Section):
             "the largest up to its own and that of the search. Id 0 is the incumbent."
         )
         told += f" {COARSE}" if record["coarse"] else ""
-        yield Part("All models of the first split", [told], *_lines(record["table"]), picture(record))
+        yield Part("All models of the first split", [told], *_lines(record["table"]), picture(record), "model")
         yield Part("The model shown", _changes(record, record["shown"]))
 
     def summary(self, record: Mapping[str, Any]) -> Iterator[Part]:

@@ -21,6 +21,16 @@ STYLE = """
 h1 + section, section > * + * { margin-top: 10px; }
 section p, section li { max-width: 110ch; overflow-wrap: anywhere; font-size: .9rem; }
 figure { margin: 0; } figcaption { font-size: .85rem; max-width: 100ch; }
+.drawing svg { background: var(--sheet); border: 1px solid var(--line); border-radius: 11px; }
+.drawing svg { max-width: 100%; height: auto; }
+.drawing text { fill: var(--soft); }
+.drawing .region { fill: var(--promised); }
+.drawing .incumbent { fill: var(--plain); }
+.drawing .qualified { fill: var(--least); }
+.drawing .refused circle { fill: var(--sheet); stroke: var(--point); stroke-width: 1.5; }
+.drawing a:focus-visible > :last-child { stroke: var(--focus); stroke-width: 4; }
+.sheet tr:target { background: var(--faint); outline: 2px solid var(--focus); }
+.contents { columns: 2; padding-left: 1.2em; font-size: .9rem; }
 """
 
 
@@ -33,6 +43,8 @@ class Part:
     heads: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = ()
     drawn: str = ""
+    anchor: str = ""
+    """Lines of the table are named by it and their first cell, for links of a picture."""
 
 
 def cell_words(value: Any) -> str:
@@ -86,6 +98,7 @@ def page_of(parts: Sequence[Part]) -> str:
         f"<style>{style}</style>",
         "</head>",
         "<body>",
+        '<a class="skip" href="#part0">To the finding</a>',
         "<main>",
     ]
     for i, part in enumerate(parts):
@@ -94,8 +107,15 @@ def page_of(parts: Sequence[Part]) -> str:
         lines += [f"<p>{escape(text)}</p>" for text in part.texts]
         lines += [part.drawn] if part.drawn else []
         lines += list(_table(part)) if part.rows else []
+        lines += list(_contents(parts)) if not i and len(parts) > 2 else []
         lines.append("</section>")
     return "\n".join([*lines, "</main>", "</body>", "</html>", ""])
+
+
+def _contents(parts: Sequence[Part]) -> Iterator[str]:
+    yield '<nav aria-label="Contents"><ol class="contents">'
+    yield from (f'<li><a href="#part{i}">{escape(part.title)}</a></li>' for i, part in enumerate(parts) if i)
+    yield "</ol></nav>"
 
 
 def _table(part: Part) -> Iterator[str]:
@@ -105,5 +125,6 @@ def _table(part: Part) -> Iterator[str]:
     )
     for row in part.rows:
         cells = "".join(f"<td>{escape(cell)}</td>" for cell in row[1:])
-        yield f'<tr><th scope="row">{escape(row[0])}</th>{cells}</tr>'
+        place = f' id="{part.anchor}{escape(row[0], quote=True)}"' if part.anchor else ""
+        yield f'<tr{place}><th scope="row">{escape(row[0])}</th>{cells}</tr>'
     yield "</tbody></table></div>"

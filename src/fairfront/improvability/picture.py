@@ -34,16 +34,17 @@ def picture(record: Mapping[str, Any]) -> str:
         "shaded region holds figures within the tolerance and better than the incumbent's; figures there may still be "
         "chance, which the test allows for."
     )
-    marks = "".join(_mark(line, across(float(a)), up(float(b))) for line, a, b in zip(known, x, y, strict=True))
+    order = sorted(range(len(known)), key=lambda i: (known[i]["id"] == 0, bool(known[i]["qualified"]), -i))
+    marks = "".join(_mark(known[i], across(float(x[i])), up(float(y[i])), (job, gap)) for i in order)
     return (
-        f'<figure><svg viewBox="0 0 {WIDE} {HIGH}" role="img" aria-labelledby="caption" width="{WIDE}">'
-        f'<rect x="{left:.1f}" y="{top:.1f}" width="{max(right - left, 0):.1f}" height="{max(bottom - top, 0):.1f}" '
-        'fill="currentColor" fill-opacity="0.08"/>'
+        f'<figure class="drawing"><svg viewBox="0 0 {WIDE} {HIGH}" role="group" aria-labelledby="drawn" width="{WIDE}">'
+        f'<rect class="region" x="{left:.1f}" y="{top:.1f}" width="{max(right - left, 0):.1f}" '
+        f'height="{max(bottom - top, 0):.1f}"/>'
         f'<path d="M{EDGE} 16V{HIGH - EDGE}H{WIDE - 16}" fill="none" stroke="currentColor" stroke-opacity="0.5"/>'
         f"{_label(EDGE, HIGH - EDGE + 18, f'{x.min():.3g}')}{_label(WIDE - 60, HIGH - EDGE + 18, f'{x.max():.3g}')}"
         f"{_label(4, HIGH - EDGE, f'{low:.3g}')}{_label(4, 24, f'{high:.3g}')}"
         f"{_label(WIDE // 2, HIGH - 14, gap)}{_label(4, 12, job)}{marks}</svg>"
-        f'<figcaption id="caption">{escape(said)}</figcaption></figure>'
+        f'<figcaption id="drawn">{escape(said)}</figcaption></figure>'
     )
 
 
@@ -56,9 +57,13 @@ def _label(x: float, y: float, text: str) -> str:
     return f'<text x="{x}" y="{y}" font-size="12" fill="currentColor">{escape(text)}</text>'
 
 
-def _mark(line: Mapping[str, Any], x: float, y: float) -> str:
-    if line["id"] == 0:
-        path = f"M{x:.1f} {y - 8:.1f}L{x + 8:.1f} {y:.1f}L{x:.1f} {y + 8:.1f}L{x - 8:.1f} {y:.1f}Z"
-        return f'<path d="{path}" fill="currentColor"/>'
-    fill = "currentColor" if line["qualified"] else "none"
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{fill}" stroke="currentColor"/>'
+def _mark(line: Mapping[str, Any], x: float, y: float, names: tuple[str, str]) -> str:
+    """Return a link from a model to its line of the table, which keys reach and screen readers read."""
+    figures = ", ".join(f"{name} {line[name]:.4g}" for name in names)
+    kind = "incumbent" if line["id"] == 0 else "qualified" if line["qualified"] else "refused"
+    said = {"incumbent": "the incumbent", "qualified": "qualifies", "refused": "does not qualify"}[kind]
+    shape = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="6"/>'
+    if kind == "incumbent":
+        shape = f'<path d="M{x:.1f} {y - 9:.1f}L{x + 9:.1f} {y:.1f}L{x:.1f} {y + 9:.1f}L{x - 9:.1f} {y:.1f}Z"/>'
+    label = escape(f"id {line['id']}, {line['family']}: {figures}; {said}", quote=True)
+    return f'<a href="#model{line["id"]}" class="{kind}" aria-label="{label}"><title>{label}</title>{shape}</a>'
