@@ -46,7 +46,7 @@ class Comparison:
     """All methods of a contest on one case."""
 
     def __init__(self, contest: Contest, case: str, quick: bool = False) -> None:
-        self.contest, self.peers = contest, contest.peers
+        self.contest, self.case, self.peers = contest, case, contest.peers
         paths = {peer: contest.place(case, peer, quick) for peer in contest.peers}
         self.records: dict[str, dict[str, Any]] = {
             peer: json.loads(path.read_text()) for peer, path in paths.items() if path.exists()

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from fairfront.problems import rate_problem
-from fairfront.solvers.base import tops
-from fairfront.solvers.rule_path import rule_path
-
-from . import cases, judge
+from . import judge
 from .cases import CASES, TWO_GROUPS
 from .comparison import Comparison, number, signed
 from .contest import Contest
 from .learners import boosting
 from .peers import PEERS, regression
-from .peers.base import base_learner
+from .rate_costs import costs
 from .report import Section, Table
 
 OURS, STACKED, TREES = "fairfront_rates", "fairfront_rates_stacked", "trees_rates"
@@ -55,6 +50,19 @@ NOTES = (
     "2026) was not run: it weighs groups until one fairness metric is smallest and ends in one model, of which no gap can be "
     "asked, and it needs an older numpy than the other peers."
 )
+SUMMARY = (
+    "On COMPAS rules in rates have a smaller error than GridSearch and than the frontier in losses at the same gap on all "
+    "three sets of splits, surely so on splits 20 to 29 only, which an earlier version had seen; elsewhere, with the same "
+    "learner, no method without the group is surely better or worse."
+)
+ONCE = (
+    "Splits 30 to 39 were named before they were run, and run once, with the method as it is; nothing was changed after. On COMPAS the "
+    "cap of 0.02 is kept on validation rows in 10 of 10 and the error is within the bar of 0.372, but neither the difference to "
+    "GridSearch nor that to the frontier in losses is sure: at equal gap about 0.03 and 0.04, with intervals that contain 0. So what "
+    "splits 20 to 29 show surely is not confirmed surely here; ten splits of 5 000 people are few. A method that is missing in a "
+    "table was not run."
+)
+ASKED_FOR = "test error (test gap, splits that met the cap) when asked for a gap of 0.02 on validation rows"
 SHORT = (
     "fairfront_rates",
     "fairfront_rates_stacked",
@@ -69,23 +77,32 @@ def in_short(made: dict[tuple[str, str], Comparison]) -> Section:
     """Return the sentences that the README may take over, marked."""
     lines = []
     for case in TWO_GROUPS:
-        said = []
-        for name, which in (("rates", "splits 0 to 9"), ("rates-fresh", "fresh splits")):
-            found = made[name, case]
-            answers = {peer: found.answer(peer, 0.02) for peer in SHORT if peer in found.done(needs_group=False)}
-            words = [
-                f"{found.peers[peer].name} {a.error.mean():.3f} ({a.gap.mean():.3f}, {a.met}/{len(a.error)})"
-                for peer, a in answers.items()
-                if a is not None
-            ]
-            said.append(f"{which}: {', '.join(words)}")
-        text = f"test error (test gap, splits that met the cap) when asked for a gap of 0.02 on validation rows; {'; '.join(said)}."
-        lines.append(f"- {CASES[case].title}: {text} <!-- headline: rates_{case} -->")
-    summary = (
-        "On COMPAS rules in rates have a smaller error than GridSearch and than the frontier in losses at the same gap, "
-        "surely so on fresh splits; elsewhere, with the same learner, no method without the group is surely better or worse."
-    )
-    return Section("rates", "Rates: in short", [NOTES, "\n".join(lines)], summary)
+        said = [_told(made[name, case]) for name in ("rates", "rates-fresh")]
+        lines.append(f"- {CASES[case].title}: {ASKED_FOR}; {'; '.join(said)}. <!-- headline: rates_{case} -->")
+    return Section("rates", "Rates: in short", [NOTES, "\n".join(lines)], SUMMARY)
+
+
+def _told(found: Comparison) -> str:
+    answers = {peer: found.answer(peer, 0.02) for peer in SHORT if peer in found.done(needs_group=False)}
+    words = [
+        f"{found.peers[peer].name} {a.error.mean():.3f} ({a.gap.mean():.3f}, {a.met}/{len(a.error)})"
+        for peer, a in answers.items()
+        if a is not None
+    ]
+    return f"{_which(found.contest)}: {', '.join(words)}"
+
+
+def _which(contest: Contest) -> str:
+    return f"splits {contest.first} to {contest.first + 9}"
+
+
+def run_once(quick: bool = False) -> list[Section]:
+    """Return the sections of the splits that no version had seen before."""
+    contest = CONTESTS[-1]
+    made = [Comparison(contest, case, quick) for case in contest.cases]
+    made = [found for found in made if found.complete]
+    lines = [f"- {CASES[found.case].title}: {ASKED_FOR}; {_told(found)}." for found in made]
+    return [Section("rates", "Rates: splits run once", [ONCE, "\n".join(lines)]), *map(_compared, made)]
 
 
 REGRESSIONS = Contest(
@@ -187,45 +204,6 @@ def chosen(made: Comparison, cap: float) -> Table:
     return Table(head, rows)
 
 
-COSTS = (
-    "Training rows of the first split, logistic posteriors, CPU seconds of one thread in one run. Ratios are to one plain "
-    "fit of the same learner to the label. The path is everything after the fits: one sort for one gap, the dual for "
-    "several; the duality gap is the largest of its rules, in units of the error. Expected and measured rates differ by "
-    "at most what the last column says."
-)
-ASKED = (
-    ("adult", "equal_opportunity"),
-    ("adult", "equalized_odds"),
-    ("adult", "demographic_parity"),
-    ("adult_race", "demographic_parity"),
-    ("compas", "equal_opportunity"),
-    ("compas", "equalized_odds"),
-)
-
-
-def costs() -> Section:
-    """Time the posteriors and the path by one sort or by the dual."""
-    rows: list[list[object]] = []
-    for case, notion in ASKED:
-        train = cases.split_of(case, 0).train
-        known = {"sensitive_features": train.groups.astype(str), "notion": notion}
-        problem = rate_problem(train.X, train.y, estimator=None, **known)
-        plain = _seconds(lambda train=train: base_learner().fit(train.X, train.y))[0]
-        fits = _seconds(problem.learn)[0]
-        rules = problem.rules()
-        gaps = rules.gaps(rules.measured(rules.decide(rules.weights(np.zeros(len(rules.offset))))))
-        caps = tops(problem.objectives.algebra, np.abs(gaps), "worst_gap")
-        path, found = _seconds(lambda rules=rules, caps=caps: rule_path(rules, caps, None))
-        decided = [rules.decide(rule.weights) for rule in found]
-        off = max(np.abs(rules.rates(rules.expected(d)) - rules.rates(rules.measured(d))).max() for d in decided)
-        cells = [f"{plain:.2f}", f"{fits / plain:.1f}", f"{path:.3f}", f"{path / plain:.2f}", len(found)]
-        cells += [f"{max(rule.duality_gap for rule in found):.1e}", f"{off:.3f}"]
-        rows.append([CASES[case].title, notion.replace("_", " "), len(rules.offset), problem.fits, *cells])
-    head = ["data", "notion", "gaps", "fits", "plain fit, s", "all fits, plain fits", "path, s", "path, plain fits"]
-    table = Table([*head, "rules", "duality gap", "expected and measured"], rows)
-    return Section("rates", "Rates: cost of posteriors and of the path", [COSTS, table])
-
-
 SHARES = (0.75, 0.6, 0.5)
 REGRESSION = (
     "Communities and Crime, linear models, 10 random splits: held-out mean squared error (validation and test rows) where "
@@ -262,12 +240,6 @@ def regression_at_equal_gap(contest: Contest, quick: bool) -> Section:
     return Section("rates", "Regression: error at equal gap", [REGRESSION, Table(head, rows)])
 
 
-def _seconds(work: Any) -> tuple[float, Any]:
-    start = time.process_time()
-    found = work()
-    return time.process_time() - start, found
-
-
 def sections(quick: bool) -> list[Section]:
     """Compare on the splits of the other pages, and on ten that were drawn and run once, after the method was fixed."""
     for contest in CONTESTS:
@@ -277,17 +249,22 @@ def sections(quick: bool) -> list[Section]:
 
 def drawn(quick: bool) -> list[Section]:
     """Return the sections of what was run."""
-    found, made = [], {}
-    for contest in CONTESTS:
-        which = f"{contest.first} to {contest.first + 9}"
-        for case in contest.cases:
-            compared = made[contest.name, case] = Comparison(contest, case, quick)
-            if not compared.complete:
-                continue
-            words = {"splits": len(compared.splits(OURS)), "which": which, "reference": compared.peers[OURS].name}
-            table = at_equal_gaps(compared)
-            count = sum(bool(cell) for row in table.rows for cell in row[2::2])
-            parts: list[str | Table] = [INTRODUCTION.format(**words, count=count), table]
-            parts += [CHOSEN.format(**words), chosen(compared, 0.02), chosen(compared, 0.05), *compared.skipped()]
-            found.append(Section("rates", f"Rates: {CASES[case].title}, splits {which}", parts))
-    return found if quick else [in_short(made), *found]
+    made = {
+        (contest.name, case): Comparison(contest, case, quick) for contest in CONTESTS[:2] for case in contest.cases
+    }
+    found = [_compared(each) for each in made.values() if each.complete]
+    return found if quick else [in_short(made), *found, *run_once()]
+
+
+def _compared(made: Comparison) -> Section:
+    which = _which(made.contest)
+    words = {
+        "splits": len(made.splits(OURS)),
+        "which": which.removeprefix("splits "),
+        "reference": made.peers[OURS].name,
+    }
+    table = at_equal_gaps(made)
+    count = sum(bool(cell) for row in table.rows for cell in row[2::2])
+    parts: list[str | Table] = [INTRODUCTION.format(**words, count=count), table]
+    parts += [CHOSEN.format(**words), chosen(made, 0.02), chosen(made, 0.05), *made.skipped()]
+    return Section("rates", f"Rates: {CASES[made.case].title}, {which}", parts)
