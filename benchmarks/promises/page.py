@@ -213,7 +213,7 @@ def drawn() -> list[Section]:
 def _summary() -> str:
     told = []
     for case in DATA:
-        runs = results(case, "linear")
+        runs = [each for each in results(case, "linear") if "before" in each]
         if len(runs) > 1:
             gaps = {arm: np.mean([each[arm]["asked 0.02"][0] for each in runs]) for arm in ("before", "held_out")}
             name = TITLES[case].split(",")[0].split(" (")[0]
