@@ -126,7 +126,7 @@ TEXT = """
 task but for times and points of pictures, averaged over splits, by the standard error of the stored splits. A task that was not stored before
 with the same settings is not compared. A single run has no standard error, so that whatever moves in it counts as beyond:
 printed runs with long steps do not settle, and another last bit of a sum leads them elsewhere ([Figure 6](extraction.md)
-says how far). Last time, beside other work on the machine:
+says how far). Stored results may be of earlier commits, so that what changed in the code since then moves figures too. Last time, beside other work on the machine:
 
 {said}
 
