@@ -233,6 +233,23 @@ def test_the_plain_model_differs_from_nobody(runs):
     }
 
 
+def test_rates_before_and_gaps_that_grew_are_there(runs):
+    """Whose rates fell, and what another criterion pays, can be read off the card."""
+    run = runs["linear"]
+    model = run.select(id=int(run.frontier.ids[-1]))
+    part = model.facts["parts"]["test"]
+    plain = run.select(id=int(run.frontier.ids[0])).facts["parts"]["test"]["groups"]
+    for attribute, lines in part["unconstrained"].items():
+        rates = [{key: line[key] for key in ("group", "tpr", "fpr", "error")} for line in lines]
+        assert rates == [{key: line[key] for key in ("group", "tpr", "fpr", "error")} for line in plain[attribute]]
+    assert "## Groups on test, unconstrained model" in model.card
+    grown = [each for each in part["worst"] if each["value"] > each["unconstrained"][0]]
+    for each in grown:
+        if each["figure"] in ("fpr_gap", "selection_gap", "error_gap"):
+            words = f"{each['figure'].replace('_', ' ')} by {each['attribute']} "
+            assert words.lower() in model.card.split("# Appendix")[0].lower()
+
+
 def test_attributes_stand_in_the_order_that_was_given(runs, tmp_path):
     run = ff.load(runs["linear"].save(tmp_path / "run"))
     card = chosen(run)

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from .run import Run
 
 FORMAT, SCHEMA = "fairfront card", 2
-SHIFTS = ("group", "status", "rows", "prediction", "mse")
-LINE = ("group", "status", "rows", "labelled_favourable", "base_rate", *COUNTS, *RATES, *CALIBRATION)
+BEFORE = ("group", "status", "rows", "labelled_favourable", "base_rate", *COUNTS, *RATES)
+LINE = (*BEFORE, *CALIBRATION)
 WORST = ("attribute", "figure", "of", *TOLD, "between", "sure", "people", "upper_between", "not_compared")
 
 
@@ -154,7 +154,6 @@ def _part(run: Run, decided: int, name: str, own: Mapping[str, Any], plain: Mapp
         )
     names = [each for each, _ in run.frontier.facts.sensitive if each in own["groups"]]
     before = {(each["attribute"], each["figure"]): each for each in plain["worst"]}
-    shifts = () if run.frontier.facts.task.kind != "regression" else names
     known = {key: own[key] for key in ("rows", "confidence", "rounded_below", "weighted")}
     return {
         "source": _source(run, name),
@@ -169,7 +168,7 @@ def _part(run: Run, decided: int, name: str, own: Mapping[str, Any], plain: Mapp
             if key in own["figures"] and key in plain["figures"]
         },
         "groups": {each: [_taken(line, LINE) for line in own["groups"][each]] for each in names},
-        "unconstrained": {each: [_taken(line, SHIFTS) for line in plain["groups"][each]] for each in shifts},
+        "unconstrained": {each: [_taken(line, BEFORE) for line in plain["groups"][each]] for each in names},
         "worst": [
             {**_taken(each, WORST), "unconstrained": estimate_of(before[each["attribute"], each["figure"]])}
             for attribute in names

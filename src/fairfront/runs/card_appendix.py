@@ -42,7 +42,10 @@ def appendix(card: Mapping[str, Any]) -> Iterator[Section]:
     for name, part in card["parts"].items():
         if name != "test" or is_crowded(part):
             yield Section(f"Groups on {name}", (rates_table({name: part}, names),), True)
-        if card["model"]["task"] == "regression" and name != "test":
+        if card["model"]["task"] != "regression" and card["model"]["id"] != card["model"]["unconstrained"]:
+            before = {**part, "groups": part["unconstrained"], "moves": {}}
+            yield Section(f"Groups on {name}, unconstrained model", (rates_table({name: before}, names),), True)
+        elif card["model"]["task"] == "regression" and name != "test":
             yield Section(f"Means before and after on {name}", (shifts_table({name: part}),), True)
     if card["parts"]:
         yield Section("All gaps", (worst_table(card, card["parts"]), GAPS_SAID), True)

@@ -37,7 +37,7 @@ from .card_blocks import (
 from .card_data import data_section
 from .card_promises import promises_section
 from .options import in_words
-from .parts import FIGURES
+from .parts import FIGURES, estimate_of
 
 NOT_GIVEN = "not given"
 NO_FIGURE = dict.fromkeys(("chosen", "unconstrained", "difference"))
@@ -163,6 +163,19 @@ def _groups(card: Mapping[str, Any]) -> Section:
     return Section("Groups on test, and worst gaps", tuple(blocks))
 
 
+def _grown(card: Mapping[str, Any]) -> list[str]:
+    """Say which gaps of other criteria are larger on test than those of the unconstrained model."""
+    found = []
+    for each in card["parts"]["test"]["worst"]:
+        before, other = each["unconstrained"], each["figure"] not in (*card["model"]["gaps"], "odds_gap")
+        known = each["figure"].endswith("_gap") and each["value"] is not None and before[0] is not None
+        if other and known and each["value"] > before[0]:
+            rate = each["figure"].removesuffix("_gap")
+            after = estimate(estimate_of(each), rate)
+            found.append(f"{in_words(each['figure'])} by {each['attribute']} {after}, before {estimate(before, rate)}")
+    return found
+
+
 def _group_words(card: Mapping[str, Any]) -> Iterator[str]:
     model = card["model"]
     yield (
@@ -170,6 +183,8 @@ def _group_words(card: Mapping[str, Any]) -> Iterator[str]:
         "The lower and the higher group are this model's, the unconstrained one's may be others; the upper end can be "
         "that of another pair, of fewer people."
     )
+    if grown := _grown(card):
+        yield f"Other gaps that are larger on test than those of the unconstrained model: {'; '.join(grown)}."
     if any(not each.get("sure", True) for part in card["parts"].values() for each in part["worst"]):
         yield "Perhaps: rounded counts leave open which pair of groups it is."
     if model["task"] != "regression" and model["id"] != model["unconstrained"]:
