@@ -250,6 +250,22 @@ def test_rates_before_and_gaps_that_grew_are_there(runs):
             assert words.lower() in model.card.split("# Appendix")[0].lower()
 
 
+def test_gaps_that_may_have_grown_are_named(runs):
+    """Where rounded counts leave open whether a gap is larger than before, the card says so and not that it is."""
+    card = runs["linear"].select(id=int(runs["linear"].frontier.ids[-1])).facts
+    now = {"value": 0.25, "lower": 0.0, "upper": 0.5}
+    known = {"fpr_gap": {**now, "least": 0.19, "most": 0.35}, "error_gap": now, "selection_gap": {**now, "value": 0.2}}
+    test, before = card["parts"]["test"], {"unconstrained": [0.24, 0.1, 0.4]}
+    worst = [{**each, **known[each["figure"]], **before} for each in test["worst"] if each["figure"] in known][:3]
+    text = markdown_of({**card, "parts": {**card["parts"], "test": {**test, "worst": worst}}}).split("# Appendix")[0]
+    name, then = worst[0]["attribute"], "before 0.240 (0.100 to 0.400)."
+    assert (
+        f"larger on test than those of the unconstrained model: error gap by {name} 0.250 (0.000 to 0.500), {then}"
+        in text
+    )
+    assert f"whether they are larger on test: FPR gap by {name} 0.19-0.35 (0.000 to 0.500), {then}" in text
+
+
 def test_attributes_stand_in_the_order_that_was_given(runs, tmp_path):
     run = ff.load(runs["linear"].save(tmp_path / "run"))
     card = chosen(run)

@@ -90,7 +90,7 @@ def _calibration(card: Mapping[str, Any]) -> Iterator[Section]:
 def _stability(card: Mapping[str, Any]) -> str:
     found, gap = card["stability"], card["model"]["training_gap"]
     if "why_not" in found:
-        return f"Not measured: {found['why_not']}."
+        return f"Not measured: {found['why_not'].removesuffix('.')}."
     low, high = found["gap"]
     said = (
         f"The model was trained again in the same way on {found['refits']} bootstrap samples of train. Measured on all "

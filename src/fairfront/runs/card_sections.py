@@ -163,17 +163,21 @@ def _groups(card: Mapping[str, Any]) -> Section:
     return Section("Groups on test, and worst gaps", tuple(blocks))
 
 
-def _grown(card: Mapping[str, Any]) -> list[str]:
-    """Say which gaps of other criteria are larger on test than those of the unconstrained model."""
-    found = []
+def _grown(card: Mapping[str, Any]) -> Iterator[str]:
+    """Say which gaps of other criteria are larger on test than those of the unconstrained model, or may be."""
+    sure, open_ = [], []
     for each in card["parts"]["test"]["worst"]:
-        before, other = each["unconstrained"], each["figure"] not in (*card["model"]["gaps"], "odds_gap")
-        known = each["figure"].endswith("_gap") and each["value"] is not None and before[0] is not None
-        if other and known and each["value"] > before[0]:
-            rate = each["figure"].removesuffix("_gap")
-            after = estimate(estimate_of(each), rate)
-            found.append(f"{in_words(each['figure'])} by {each['attribute']} {after}, before {estimate(before, rate)}")
-    return found
+        after, before, figure = estimate_of(each), each["unconstrained"], each["figure"]
+        other = figure.endswith("_gap") and figure not in (*card["model"]["gaps"], "odds_gap")
+        if other and None not in (after[0], before[0]):
+            (least, most), (low, high) = (found[3:] or (found[0], found[0]) for found in (after, before))
+            now, then = (estimate(found, figure.removesuffix("_gap")) for found in (after, before))
+            to = sure if least > high else open_ if most > low else []
+            to.append(f"{in_words(figure)} by {each['attribute']} {now}, before {then}")
+    if sure:
+        yield f"Other gaps that are larger on test than those of the unconstrained model: {'; '.join(sure)}."
+    if open_:
+        yield f"Other gaps of which rounded counts leave open whether they are larger on test: {'; '.join(open_)}."
 
 
 def _group_words(card: Mapping[str, Any]) -> Iterator[str]:
@@ -183,8 +187,7 @@ def _group_words(card: Mapping[str, Any]) -> Iterator[str]:
         "The lower and the higher group are this model's, the unconstrained one's may be others; the upper end can be "
         "that of another pair, of fewer people."
     )
-    if grown := _grown(card):
-        yield f"Other gaps that are larger on test than those of the unconstrained model: {'; '.join(grown)}."
+    yield from _grown(card)
     if any(not each.get("sure", True) for part in card["parts"].values() for each in part["worst"]):
         yield "Perhaps: rounded counts leave open which pair of groups it is."
     if model["task"] != "regression" and model["id"] != model["unconstrained"]:

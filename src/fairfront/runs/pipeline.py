@@ -19,6 +19,7 @@ from ..frontier.published_frontier import published_frontier
 from ..measures.disclosure import LIMIT
 from ..objectives import warn_of_names
 from ..objectives.groups import rounded
+from ..solvers import Status
 from ..storage.checkpoints import check_checkpoint
 from ..storage.folders import make_folder, turn, write_folder
 from ..tables import open_source
@@ -260,6 +261,8 @@ def _stability(front: Frontier, ready: Prepared, progress: Any) -> dict[str, Any
         return {"why_not": "the data are large, so refits are made only when asked for (--stability 20)"}
     if not isinstance(front.models, LinearModels):
         return {"why_not": "refits are made for linear models only"}
+    if Status.PAST in front.status:
+        return {"why_not": "the frontier goes on past a gap of zero, where models have no cap to be trained again with"}
     try:
         known = {**train.people, **train.within, "n": n or REFITS, "random_state": seed}
         found = front.stability(train.X, train.y, **known, progress=progress)
