@@ -58,7 +58,7 @@ def test_table_and_sentences(scored: Path) -> None:
 def test_a_score_that_speaks_for_the_other_label_is_noticed(scored: Path) -> None:
     done = command("audit", scored, *BASE, "--favourable", "1", "--favourable", "below", "--cutoff", "0.4")
     assert done.returncode == 0
-    assert "speak against 1; if they do, give --favourable above as well as the label." in done.stdout
+    assert "high scores seem to speak for 1; if they do, give --favourable above as well as the label." in done.stdout
     assert "note: AUC is 0." in done.stderr
 
 
@@ -143,7 +143,7 @@ def test_decisions_risk_scores_weights_and_control(scored: Path) -> None:
     assert decided.exit_code == 0, decided.output
     below = run(scored, *BASE, "--favourable", "below", "--cutoff", "0.4")
     assert "The decision is 0 for scores below 0.4" in below.output
-    with pytest.warns(ff.FairfrontWarning, match="speak against 1"):
+    with pytest.warns(ff.FairfrontWarning, match="speak for 1"):
         both = run(scored, *BASE, "--favourable", "below", "--favourable", "1", "--approval-rate", "0.3")
     assert "The decision is 1" in both.output
     assert "least cost" in run(scored, *BASE, "--favourable", "1", "--costs", "5,1").output

@@ -168,7 +168,7 @@ def test_scores_of_the_other_label_are_noticed() -> None:
         found = ff.audit(**rows, scores_or_labels=1.0 - data["p"])
     for each in (found.sentences, found.published().sentences, found.to_dict()["sentences"]):
         assert any("favourable_side='below'" in sentence for sentence in each)
-    with pytest.warns(ff.FairfrontWarning, match="favourable_side='above'"):
+    with pytest.warns(ff.FairfrontWarning, match="speak for 1; .* favourable_side='above'"):
         ff.audit(**rows, scores_or_labels=data["p"], favourable_side="below")
     right = ff.audit(**rows, scores_or_labels=1.0 - data["p"], favourable_side="below")  # no warning
     assert not any("AUC is" in sentence for sentence in right.sentences)

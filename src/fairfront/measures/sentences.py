@@ -46,8 +46,9 @@ def backward_sentences(judged: Judged, columns: Mapping[str, NDArray[Any]]) -> t
     low, value, high = (float(columns.get(f"auc{end}", NONE)[-1]) for end in ("_lower", "", "_upper"))
     if not high < 0.5:
         return ()
-    side = "favourable_side='below'" if judged.side == "above" else "favourable_side='above'"
-    said = f"AUC is {value:.3f} ({low:.3f} to {high:.3f}), expected more than 0.5: scores seem to speak against"
+    speak, other = ("against", "below") if judged.side == "above" else ("for", "above")
+    side = f"favourable_side='{other}'"
+    said = f"AUC is {value:.3f} ({low:.3f} to {high:.3f}), expected more than 0.5: high scores seem to speak {speak}"
     return (f"{said} {judged.task.favourable_label!r}; if they do, give {spelled(side)} as well as the label.",)
 
 

@@ -165,7 +165,8 @@ def _groups(card: Mapping[str, Any]) -> Section:
 
 def _grown(card: Mapping[str, Any]) -> Iterator[str]:
     """Say which gaps of other criteria are larger on test than those of the unconstrained model, or may be."""
-    sure, open_ = [], []
+    sure: list[str] = []
+    open_: list[str] = []
     for each in card["parts"]["test"]["worst"]:
         after, before, figure = estimate_of(each), each["unconstrained"], each["figure"]
         other = figure.endswith("_gap") and figure not in (*card["model"]["gaps"], "odds_gap")
