@@ -155,7 +155,7 @@ def unread_words(front: FrontierFigures, on: str | None) -> str:
     held = front.evaluations.get("held_out")
     if on is not None or held is None or front.judged().name != "validation":
         return ""
-    records, named = [held, front.judged()], "To read them instead, name the evaluation held_out."
+    records, named = [held, front.judged()], "In Python, select(on='held_out') reads them instead."
     if all(each.sums is not None for each in records) and (why := kept_apart(records)):
         return f"This is the choice on validation alone, without the {held.n} held-out rows: {why} {named}"
     return (
