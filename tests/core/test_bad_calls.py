@@ -40,6 +40,8 @@ ACCEPTED: dict[tuple[str, str, str], str] = {
     ("*", "fit_on", "with True"): TRUE_IS_ONE,
     ("*.predict*", "X", "short"): ANY_ROWS,
     ("*.decision_function", "X", "short"): ANY_ROWS,
+    ("reasons", "X", "short"): "any number of rows can have reasons",
+    ("reasons", "reference", "with True"): TRUE_IS_ONE,
     ("Frontier.evaluate*", "y", "constant"): ONE_LABEL,
     ("Frontier.explain", "y", "constant"): ONE_LABEL,
     ("Frontier.calibration", "y", "constant"): ONE_LABEL,
@@ -54,7 +56,7 @@ ACCEPTED: dict[tuple[str, str, str], str] = {
 }
 """Bad values that are taken: call, parameter and value (patterns), and why."""
 RECORDS = {
-    *("Alternatives", "Audit", "Frontier", "MinimizeResult", "Run", "TableModel"),
+    *("Alternatives", "Audit", "Frontier", "MinimizeResult", "Reasons", "Run", "TableModel"),
     *("datasets.Dataset", "datasets.Fetched", "datasets.Origin", "pareto.Efficiency"),
     *("torch.FitResult", "torch.StepRecord", "torch.TorchObjectives", "torch.TorchPoints", "torch.SlideRule"),
 }

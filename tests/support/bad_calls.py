@@ -297,6 +297,9 @@ def of_frontier() -> Iterator[Call]:
     yield Call("Frontier.overlay", f.overlay, {"other": f}, {"other": kind()})
     yield Call("Frontier.overlay:axes", lambda axis: f.overlay(f, axis), {"axis": "error"}, {"axis": NAME}, ("axis",))
     yield Call("Frontier.save", f.save, {"path": "saved", "overwrite": True}, {"path": PLACE})
+    given = {"model": f.select(id=0), "X": X, "reference": X.mean(axis=0), "favourable": None}
+    means = entries(NUMBER, lambda each: [0.5, each])
+    yield Call("reasons", ff.reasons, given, {"model": kind(), "reference": means, "k": COUNT, "side": NAME})
 
 
 def of_pages() -> Iterator[Call]:
@@ -339,7 +342,7 @@ def of_judging() -> Iterator[Call]:
     yield Call("Audit.to_frame", found.to_frame)
     yield Call("Audit.to_dict", found.to_dict)
     search = {"X": X, "y": Y, "sensitive_features": GROUP, "incumbent": scores, "n_splits": 1}
-    search |= {"families": ["linear", "cutoffs"], "max_fits": 2}
+    search |= {"families": ["linear", "cutoffs"], "max_fits": 2, "limit": False}
     search |= {"keep": {"error": 0.5}, "improve": "tpr_gap", "labelled_only_if": None, "progress": False}
     search |= {"candidates": {"a": X[:, 1]}, "groups": ff.Groups(min_size=5)}
     tolerances = entries(NOT_NEGATIVE, lambda each: {"error": each}, "None")
@@ -351,7 +354,8 @@ def of_judging() -> Iterator[Call]:
         "candidates": entries(kind("function"), lambda each: {"a": each}, "None"),
         "max_seconds": POSITIVE | "None",
     }
-    different |= {"labelled_only_if": kind("None"), "max_fits": kind("huge", "None")}
+    named = entries(TEXT, lambda each: ["age", each], "None")
+    different |= {"labelled_only_if": kind("None"), "max_fits": kind("huge", "None"), "columns": named, "limit": FLAG}
     yield Call("alternatives", ff.alternatives, search, different)
     sought = ff.alternatives(**search)
     yield Call("Alternatives.select", sought.select, {"id": 1}, {"id": kind()})
@@ -402,6 +406,7 @@ def of_tables() -> Iterator[Call]:
     model = r.select(id=0)
     for method in ("predict", "predict_proba"):
         yield Call(f"TableModel.{method}", getattr(model, method), {"data": FRAME})
+    yield Call("TableModel.reasons", model.reasons, {"data": FRAME}, {"k": COUNT, "side": NAME})
     yield Call("TableModel.score", model.score, {"data": FRAME, "y": FRAME["paid"], "sample_weight": None})
     yield Call("TableModel.get_params", model.get_params, {"deep": True}, {"deep": FLAG})
     given = {"path": "model", "overwrite": True, "formats": ["cyclonedx"]}

@@ -101,6 +101,12 @@ def figures(S: Array, T: Array, contrast: Contrast, pair: tuple[int, int], label
     return np.stack(found)
 
 
+def difference(one: Array, other: Array) -> Array:
+    """Return one less the other; NaN where either is infinite, as a ratio to nobody approved."""
+    known = np.isfinite(one) & np.isfinite(other)
+    return np.asarray(np.subtract(one, other, out=np.full(known.shape, np.nan), where=known))
+
+
 @dataclass(frozen=True, eq=False)
 class Band:
     """Figures (F, R) of a curve, and half the width of the band around each."""
@@ -110,10 +116,13 @@ class Band:
 
 
 def half_widths(apart: Array, level: float) -> Array:
-    """Return half the width of the band of all rates at once from deviations (B, F, R), each figure on its own."""
+    """Return half the width of the band of all rates at once from deviations (B, F, R), each figure on its own.
+
+    Where a draw has no value, as a ratio to nobody approved, there is no band, and others do not wait for it.
+    """
     error = np.sqrt(np.mean(apart**2, axis=0))
     known = np.isfinite(error) & (error > 0)
-    largest = (np.abs(apart) / np.where(known, error, np.inf)).max(axis=2)
+    largest = np.divide(np.abs(apart), error, out=np.zeros_like(apart), where=known).max(axis=2)
     return np.asarray(np.quantile(largest, level, axis=0, method="higher")[:, None] * error)
 
 
@@ -134,7 +143,7 @@ def curves(
 
     def at(tables: Sequence[tuple[Array, Array]]) -> Array:
         found = [figures(*each, contrast, (a, b), labelled) for each in tables]
-        return np.stack([*found, found[-1] - found[0]])
+        return np.stack([*found, difference(found[-1], found[0])])
 
     def drawn() -> Array:
         weight = rows.weight * random.standard_exponential(len(rows.weight))
@@ -142,7 +151,7 @@ def curves(
 
     centre, some = at([each.approved(rows.weight, rates) for each in merged]), np.stack([drawn() for _ in range(draws)])
     tables = [Sorted.of(scores, rows, rows.attributes[which]).approved(rows.weight, rates) for scores in models]
-    halves = [half_widths(some[:, j] - centre[j], level) for j in range(len(centre))]
+    halves = [half_widths(difference(some[:, j], centre[j]), level) for j in range(len(centre))]
     return [Band(value, half) for value, half in zip(at(tables), halves, strict=True)], tables
 
 
@@ -161,7 +170,7 @@ def shared(
         for side in (-1.0, 1.0):
             other = S.copy()
             other[:, cell] = np.clip(other[:, cell] + side * unit * STEP / 2, 0.0, T[cell])
-            most = np.maximum(most, np.abs(figures(other, T, contrast, pair, labelled) - value))
+            most = np.maximum(most, np.abs(difference(figures(other, T, contrast, pair, labelled), value)))
         moved = moved + most
     return value, moved
 
@@ -213,7 +222,7 @@ def _curve(search: Search, rows: Sample, before: Answers, after: Answers, place:
     bands, tables = curves(models, rows, contrast, pair, np.array(RATES_SHOWN), level, search.seed)
     told = [shared(table, contrast, pair[1:], labelled, unit) for table in tables]
     if len(told) == 2:
-        told.append((told[1][0] - told[0][0], told[0][1] + told[1][1]))
+        told.append((difference(told[1][0], told[0][0]), told[0][1] + told[1][1]))
     figured = names_of(contrast, labelled)
     attribute = rows.attributes[pair[0]]
     return {
