@@ -226,7 +226,7 @@ def drawn_sections() -> list[Section]:
         f"inside at all of {GAPS} gaps from 0 to that of the rule of least error. Posteriors of the product are those of "
         "logistic regression and boosted trees, stacked, five folds. Logistic regression alone is right where there are no "
         "interactions, and cannot be where there are: there the band is about the best rule that such posteriors give, "
-        "which is worse than the best of all. 1 000 runs of each law are meant, 300 of the last; laws without a line have "
+        "which is worse than the best of all, and calibration does not tell. 1 000 runs of each law are meant, 300 of the last; laws without a line have "
         "not been run. A share of 300 runs has a standard error of at most 0.03."
     )
     said = f"The 95 % band of the limit has the true frontier inside at all gaps in {'; '.join(told)}."
