@@ -178,6 +178,7 @@ def test_dask_and_torch_stay_in_their_rooms(word: str, home: str) -> None:
         (r"(127\.0\.0\.1|localhost|0\.0\.0\.0):[1-9]", "port 0: the system gives one that is free"),
         (r"suppress_health_check\s*=(?!\[HealthCheck\.too_slow)", "the first of the list is HealthCheck.too_slow"),
         (r"\bdeadline=(?!None)", "no deadline: slow is not wrong"),
+        (r"^import (pandas|polars|pyarrow) ", "optional of tests/support/extras.py: it need not be installed"),
     ],
 )
 def test_no_test_hopes(hope: str, remedy: str) -> None:

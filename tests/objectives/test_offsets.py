@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.optimize import minimize
@@ -15,6 +14,9 @@ import fairfront as ff
 from fairfront.objectives import LOSSES, Quantile
 from fairfront.objectives.linear_predictor import LinearPredictor
 from tests.support.cli import command
+from tests.support.extras import optional
+
+pd = optional("pandas")
 
 RNG = np.random.default_rng(11)
 N = 900

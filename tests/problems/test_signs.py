@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -19,6 +18,9 @@ from fairfront.problems import linear_problem
 from fairfront.solvers.knots import knot_solver, plain_training, solve_caps
 from fairfront.solvers.leave_one_out import LeaveOneOut
 from tests.support.cli import fairfront
+from tests.support.extras import optional
+
+pd = optional("pandas")
 
 EXCESS = 1e-6  # of the range of losses, over an independent optimum
 RNG = np.random.default_rng(5)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from fairfront.measures.intervals import wilson
@@ -12,6 +11,9 @@ from fairfront.objectives import Attribute, Task
 from fairfront.runs.part_people import People
 from fairfront.runs.pipeline import trace_table
 from fairfront.runs.validation_part import of_evaluation
+from tests.support.extras import optional
+
+pd = optional("pandas")
 
 TASK = Task("binary", ("no", "yes"), 1)
 
