@@ -162,6 +162,7 @@ def test_axes_and_parts_can_be_picked(visit: Any, written: Path) -> None:
     trained = front.evaluate(X[:500], y[:500], sensitive_features={"group": groups["group"][:500]}, name="train")
     place = front.place(found.card("plain"))
     assert found.figure("plain", "error") == trained.column("error", "train")[place]
+    assert "Rates on train, " in found.page.locator("#subtitle").inner_text()
     found.check_quiet()
 
 

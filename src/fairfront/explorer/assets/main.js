@@ -91,7 +91,7 @@ function notCompared(attribute, rate) {
 
 function fillParts() {
   parts.forEach((part, i) => byId("parts").append(el("label", { class: "check" },
-    el("input", { type: "radio", name: "part", value: i, checked: i === state.part, on: { change: () => { state.part = i; fillPickers(); fillAttributes(); put("notices", notices(partNow())); drawAll(); } } }), el("span", null, `${part.name.slice(0, 40)} (${whole(part.n)} rows)`))));
+    el("input", { type: "radio", name: "part", value: i, checked: i === state.part, on: { change: () => { state.part = i; fillPickers(); fillAttributes(); headings(); drawAll(); } } }), el("span", null, `${part.name.slice(0, 40)} (${whole(part.n)} rows)`))));
   byId("parts").hidden = parts.length === 0;
 }
 
