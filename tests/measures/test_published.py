@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,6 +14,7 @@ import fairfront as ff
 from fairfront.explorer import describe_points
 from fairfront.measures import Evaluation, evaluate_scores
 from fairfront.measures.disclosure import LIMIT, POOLED, pool_of
+from fairfront.measures.further_columns import pair_shares
 from fairfront.measures.moves import moves_by_rate, published_sides
 from fairfront.measures.paired import PairedRows
 from fairfront.measures.published import published
@@ -221,3 +225,55 @@ def test_exact_moves_lie_within_what_is_told_and_those_of_all_rows_are_exact_whe
         big = (known >= 10).all(axis=0)
         many, right = many + int(big.sum()), right + int((total == known).all(axis=0)[big].sum())
     assert right >= 0.98 * many > 50
+
+
+@pytest.mark.parametrize("certain", [False, True])
+@pytest.mark.filterwarnings("ignore::fairfront.exceptions.ProxyWarning")
+def test_bounds_under_probabilities_are_published_wider_and_beside_no_small_count(certain: bool, tmp_path: Any) -> None:
+    rng = np.random.default_rng(3)
+    n = 900
+    chance = np.where(np.arange(n) < 60, 1.0, 0.0) if certain else rng.choice([0.2, 0.5, 0.8], n)
+    X = rng.normal(size=(n, 2))
+    y = (X[:, 0] + rng.normal(size=n) > (-1.6 if certain else 0.0)).astype(int)
+    soft = ff.GroupProbabilities({"a": chance, "b": 1.0 - chance}, name="origin")
+    front = ff.trace(X, y, sensitive_features=soft, n_points=3, progress=False).evaluate(X, y, sensitive_features=soft)
+    front.save(tmp_path / "front")
+    saved, exact = (each.evaluations["validation"] for each in (ff.load(tmp_path / "front"), front))
+    for name in ("selection_gap", "tpr_gap", "fpr_gap", "error_gap"):
+        least, most = saved[f"{name}_least"], saved[f"{name}_most"]
+        np.testing.assert_array_equal(saved.figure(f"{name}_most", 0.95), most)
+        if certain:  # nearly exact rates of a group that has a count below ten
+            assert np.isnan([least, most]).all()
+            continue
+        np.testing.assert_allclose(100.0 * np.array([least, most]), np.rint(100.0 * np.array([least, most])))
+        assert ((least <= exact[f"{name}_least"]) & (exact[f"{name}_most"] <= most)).all()
+        assert (most - exact[f"{name}_most"] < 0.01).all()
+    told = ff.audit(y, front.select(id=0).predict(X), sensitive_features=soft).to_dict()
+    assert ("proxy_bounds" in told) is not certain
+
+
+@pytest.mark.parametrize("flips", [3, 4, 5, 6, 7])
+def test_shares_of_pairs_are_the_same_for_all_small_counts_behind_them(flips: int) -> None:
+    for m in (60, 61, 400):
+        few, rest = (pair_shares(np.array([k / m]), m, False) for k in (flips, m - flips))
+        np.testing.assert_allclose([few[0], rest[0]], [5 / m, 1.0 - 5 / m])
+    np.testing.assert_allclose(pair_shares(np.array([12 / 60]), 60, False), 12 / 60)
+    np.testing.assert_allclose(pair_shares(np.array([12 / 60]), 60, True), 10 / 60)
+
+
+def test_figures_of_pairs_are_published_of_ten_people_or_more(tmp_path: Any) -> None:
+    rng = np.random.default_rng(4)
+    X, group = rng.normal(size=(300, 2)), np.repeat(["a", "b"], 150)
+    y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+    front = ff.trace(X, y, sensitive_features=group, n_points=3, progress=False)
+    many, few = (np.array(list(combinations(range(k), 2))) for k in (12, 6))
+    for pairs in (many, few):
+        judged = front.evaluate(X, y, sensitive_features=group, pairs=pairs)
+        found = published(judged.evaluations["validation"], front.facts.task)
+        shares, exact = found["pair_flips"], judged.column("pair_flips")
+        if pairs is few:
+            assert np.isnan([shares, found["pair_difference"]]).all()
+            continue
+        np.testing.assert_allclose(shares, pair_shares(exact, len(many), False))
+        np.testing.assert_allclose(found["pair_difference"], judged.column("pair_difference"), rtol=5e-3)
+        assert all(each == float(f"{each:.3g}") for each in found["pair_difference"])

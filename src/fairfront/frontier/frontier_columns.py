@@ -208,7 +208,7 @@ class FrontierColumns(FrontierFigures):
             if (worst := worst_errors(record)) is not None:
                 columns[f"{name}.worst_group_error"] = worst
             for key in record.columns:
-                if (ends := record.ends(key)) is not None:
+                if f"{key}_least" not in record.columns and (ends := record.ends(key)) is not None:
                     columns.update({f"{name}.{key}_least": ends[:, 0], f"{name}.{key}_most": ends[:, 1]})
             if record.cutoffs is not None:
                 columns[f"{name}.cutoff"] = record.cutoffs

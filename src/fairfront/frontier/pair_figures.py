@@ -9,13 +9,12 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..measures import Evaluation
+from ..measures.further_columns import PAIRS
 from ..objectives.groups import FEWEST
 from ..problems.pairs import pair_sides
 from ..validation import counted
 from ..validation.inputs import check_weights
 from .models import Models
-
-PAIRS = ("pair_difference", "pair_flips")
 
 
 def with_pairs(record: Evaluation, models: Models, pairs: Any, X: Any, sample_weight: Any) -> Evaluation:
@@ -27,7 +26,7 @@ def with_pairs(record: Evaluation, models: Models, pairs: Any, X: Any, sample_we
     if models.by_group or models.task.kind == "multiclass":
         found = "one cut-off per group" if models.by_group else f"{len(models.task.classes)} classes"
         raise InputError(f"pairs is for one score and one cut-off for everyone, found {found}; leave it out.")
-    one, other, share = pair_sides(pairs, X, check_weights(sample_weight, X.shape[0]))
+    one, other, share, people = pair_sides(pairs, X, check_weights(sample_weight, X.shape[0]))
     if (size := int((share > 0.0).sum())) < FEWEST:
         raise InputError(f"pairs has {counted(size, 'pair')}, expected at least {FEWEST} for a figure; leave it out.")
     share = share / share.sum()
@@ -37,4 +36,5 @@ def with_pairs(record: Evaluation, models: Models, pairs: Any, X: Any, sample_we
     if not regression:
         left, right = (models.decisions(side, record.operating)[1] for side in (one, other))
         columns[PAIRS[1]] = (left != right) @ share
-    return replace(record, columns=columns)
+    assert record.sums is not None
+    return replace(record, columns=columns, sums=replace(record.sums, pairs=size if people >= FEWEST else 0))

@@ -10,13 +10,13 @@ import numpy as np
 from ..exceptions import InputError
 from ..measures import Evaluation
 from ..measures.evaluation import judgement_of
+from ..measures.further_columns import PAIRS
 from ..measures.notion_figures import pooled_scores
 from ..measures.promises import FOLDS, widened
 from ..objectives import Array, Attribute, Task
 from ..validation import check_text, counted
 from .held_out import FEW_FOLDS
 from .judgement import is_test, with_notions
-from .pair_figures import PAIRS
 
 if TYPE_CHECKING:
     from .frontier_figures import FrontierFigures

@@ -22,7 +22,7 @@ from .figures import Column, html_table
 from .group_table import GroupTable, published_strata, published_table, tabulate
 from .judged import Judged
 from .lines import ALL, Lines, lines_of, pooled_columns
-from .proxy_bounds import ProxyBound, bound_sentences, gap_bounds
+from .proxy_bounds import ProxyBound, bound_sentences, gap_bounds, published_bounds
 from .sentences import found_sentences, notion_sentences, pooled_sentences, reference_sentences
 from .table_columns import Settings
 from .worst_contrasts import Worst, worst_nearly_exact
@@ -62,7 +62,7 @@ class Audit:
     shown : Audit or None
         What `published` gives; None where that is the audit itself.
     bounds : dict of attribute to tuple of bounds
-        Of groups given as probabilities: what gaps between people can be if these are right.
+        Of groups given as probabilities: what gaps can be if these are right; published of groups without small counts.
     """
 
     task: Task
@@ -198,7 +198,7 @@ class Audit:
         if self.strata:
             strata = {k: {name: table.readable for name, table in some.items()} for k, some in self.strata.items()}
             result |= {"strata": strata, "pooled": self.pooled}
-        if self.bounds:
+        if any(self.bounds.values()):
             result["proxy_bounds"] = {name: [each.plain for each in some] for name, some in self.bounds.items()}
         return result
 
@@ -264,7 +264,8 @@ def audited(
     about = (judged.task, judged.rule, judged.cutoff, len(judged.truth))
     result = Audit(*about, found, settings.confidence, said, weighted=weighted, bounds=_bounds(judged, counted))
     tables = {name: published_table(judged, table, settings) for name, table in found.items()}
-    told = {name: tuple(each.rounded() for each in some) for name, some in result.bounds.items()}
+    exact = {name: (table.lines.names, table.behind.counts.rows) for name, table in found.items()}
+    told = {name: published_bounds(some, *exact[name]) for name, some in result.bounds.items()}
     shown = replace(result, groups=tables, small=LIMIT, notions=(*said, ROUNDED), bounds=told)
     if levels:
         parts = {level: (judged.take(rows), rows) for level, rows in levels.items()}

@@ -174,7 +174,7 @@ class Evaluation(Record):
             best: Any = np.fmin if larger_is_better(name) else np.fmax
             return np.asarray(best.reduce([self.figure(part, confidence, end) for part in parts]))
         values, column = self[name], Column.of(name)
-        if confidence is None:
+        if confidence is None or column.end:  # bounds under probabilities of groups have no sampling error
             return values
         span = self.range(name)
         if name == "error":
@@ -221,6 +221,8 @@ class Evaluation(Record):
             return Range(*(best.reduce([getattr(each, end) for each in spans]) for end in ("shown", "low", "high")))
         values, column = self[name], Column.of(name)
         attribute = column.attribute or next(iter(self.groups), "")
+        if column.end:
+            return Range.exactly(values)
         if (found := self._range_of("", name)) is not None:
             low, high = found.low, found.high
         elif (of := RATIO_OF.get(column.figure)) and (found := self._range_of(attribute, of)) is not None:

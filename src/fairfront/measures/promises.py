@@ -40,7 +40,7 @@ def level_of(z: float) -> float:
 def has_ends(record: Evaluation, name: str) -> bool:
     """Tell whether a column is a figure with confidence ends: a gap, the selection ratio or the error."""
     column = Column.of(name)
-    if not record.parts(name):
+    if not record.parts(name) or column.end:
         return False
     if not column.gap:
         return column.figure in ("error", "selection_ratio") and record.labels is not None

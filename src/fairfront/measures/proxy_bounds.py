@@ -12,6 +12,7 @@ right is taken for granted, and the sampling error of rates is not in the bounds
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -21,11 +22,18 @@ from numpy.typing import NDArray
 
 from ..objectives import Array
 from ..objectives.groups import FEWEST
+from .disclosure import any_small_cell
 
 Mask = NDArray[np.bool_]
 FIGURES = ("selection", "tpr", "fpr", "error")
 DIGIT, TOLD = 1, 100.0
 """Digits of probabilities that make a coarse proxy, and steps per unit to which files round bounds, outwards."""
+
+
+def outwards(low: Array, high: Array) -> tuple[Array, Array]:
+    """Return ends of gaps as files have them, which are wider."""
+    ends = np.floor(low * TOLD) / TOLD, np.ceil(high * TOLD) / TOLD
+    return np.maximum(ends[0], -1.0), np.minimum(ends[1], 1.0)
 
 
 @dataclass(frozen=True)
@@ -38,8 +46,8 @@ class ProxyBound:
     high: float
 
     def rounded(self) -> ProxyBound:
-        low, high = np.floor(self.low * TOLD) / TOLD, np.ceil(self.high * TOLD) / TOLD
-        return ProxyBound(self.figure, self.between, max(-1.0, float(low)), min(1.0, float(high)))
+        low, high = outwards(np.array(self.low), np.array(self.high))
+        return ProxyBound(self.figure, self.between, float(low), float(high))
 
     @property
     def plain(self) -> dict[str, Any]:
@@ -108,6 +116,15 @@ def gap_bounds(
                 pair = (levels[i], levels[j])
                 found.append(ProxyBound(figure, pair, float(low[i] - high[j]), float(high[i] - low[j])))
     return tuple(found)
+
+
+def published_bounds(bounds: tuple[ProxyBound, ...], names: Sequence[str], rows: Array) -> tuple[ProxyBound, ...]:
+    """Return wider bounds, of groups without a small count: of probabilities near 0 and 1 they are nearly exact rates.
+
+    ``rows`` are exact counts of groups and other lines by label and decision, ``names`` those of the lines.
+    """
+    kept = {name for name, own in zip(names, rows, strict=False) if not any_small_cell(own[None, None])}
+    return tuple(each.rounded() for each in bounds if kept.issuperset(each.between))
 
 
 def worst_bounds(decided: Mask, labelled: Mask, shares: Array, weight: Array | None) -> dict[str, tuple[Array, Array]]:

@@ -26,6 +26,7 @@ from .disclosure import (
 )
 from .evaluation import Evaluation, evaluation_of
 from .figures import RATIO_OF
+from .further_columns import further_columns
 from .notion_figures import more_of, published_scores, with_figures
 from .promises import critical_table
 from .ranges import TableRange, table_range
@@ -67,14 +68,14 @@ def published(record: Evaluation, task: Task) -> Evaluation:
                 design[name] = effect
     area, everyone = record.columns.get("auc"), record.sums.everyone
     if area is not None and isinstance(everyone, Counts) and everyone.rows[:1].sum(axis=(0, 1, 3)).min() < LIMIT:
-        area = np.full_like(area, np.nan)  # it rests on a few people of one label
+        area = np.full_like(area, np.nan)  # of a few people of one label
     found = evaluation_of(record.name, task, _overall(record.sums, task), groups, area)
     found = published_scores(record, with_figures(found, more, task.favourable, ranges))
-    figures = {name: getattr(found, name) for name in ("columns", "signed", "groups", "labels", "alike", "scored")}
-    known = {name: sizes[name] for name in record.sizes}
+    figures = {name: getattr(found, name) for name in ("signed", "groups", "labels", "alike", "scored")}
+    figures |= {"sizes": {name: sizes[name] for name in record.sizes}, "critical": critical_table(record)}
     ranges = {name: dict(sorted(each.items())) for name, each in ranges.items()}
-    figures |= {"design": design, "errors": errors, "critical": critical_table(record)}
-    return replace(record, **figures, sizes=known, ranges=ranges, small=LIMIT, sums=None)
+    figures |= {"columns": found.columns | further_columns(record), "design": design, "errors": errors}
+    return replace(record, **figures, ranges=ranges, small=LIMIT, sums=None)
 
 
 def _errors(record: Evaluation, name: str, pool: Pool, means: GroupMeans) -> dict[str, Array]:

@@ -21,8 +21,10 @@ from .point import DENSE_LIMIT
 EXPECTED = "row numbers of shape (m, 2), or a second matrix X' with one row for each of X"
 
 
-def pair_sides(pairs: Any, X: Any, weight: Array | None = None) -> tuple[Any, Any, Array]:
-    """Return features of both sides, (m, d) each, and the weight of every pair: 1 of row numbers, that of rows of X'.
+def pair_sides(pairs: Any, X: Any, weight: Array | None = None) -> tuple[Any, Any, Array, int]:
+    """Return features of both sides, (m, d) each, the weight of every pair, and the number of rows that are in pairs.
+
+    Of row numbers every pair weighs 1, of X' as much as its row.
 
     Parameters
     ----------
@@ -37,12 +39,13 @@ def pair_sides(pairs: Any, X: Any, weight: Array | None = None) -> tuple[Any, An
         if not len(numbers) or numbers.min() < 0 or numbers.max() >= X.shape[0]:
             found = "none" if not len(numbers) else f"{numbers.min()} to {numbers.max()}"
             raise InputError(f"pairs has row numbers {found}, expected 0 to {X.shape[0] - 1}: {EXPECTED}.")
-        return X[numbers[:, 0]], X[numbers[:, 1]], np.ones(len(numbers))
+        return X[numbers[:, 0]], X[numbers[:, 1]], np.ones(len(numbers)), len(np.unique(numbers))
     if numbers is not None and (numbers.ndim != 2 or numbers.dtype.kind not in "biuf"):
         raise InputError(f"pairs has shape {numbers.shape} of {numbers.dtype}, expected {EXPECTED}.")
     if tuple(shape_of(pairs, "pairs")) != tuple(X.shape):
         raise InputError(f"pairs has shape {shape_of(pairs, 'pairs')}, expected {EXPECTED}; X has shape {X.shape}.")
-    return X, check_matrix(pairs), np.ones(X.shape[0]) if weight is None else weight
+    weight = np.ones(X.shape[0]) if weight is None else weight
+    return X, check_matrix(pairs), weight, int((weight > 0.0).sum())
 
 
 def pair_matrix(pairs: Any, X: Any, weight: Array | None, frame: Frame, offset: int | None) -> Array:
@@ -53,7 +56,7 @@ def pair_matrix(pairs: Any, X: Any, weight: Array | None, frame: Frame, offset: 
         )
     if offset is not None:
         raise InputError("pairs and offset were given, expected one of them: an offset has a difference of its own.")
-    one, other, share = pair_sides(pairs, X, weight)
+    one, other, share, _ = pair_sides(pairs, X, weight)
     apart = one - other
     columns = X.shape[1]
     apart = apart.multiply(frame.factor[:columns]).tocsr() if sparse.issparse(apart) else apart * frame.factor[:columns]

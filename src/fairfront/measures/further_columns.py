@@ -1,0 +1,53 @@
+"""Columns that are made of no table of counts, as they are published: bounds under probabilities of groups, and pairs.
+
+Bounds are wider by up to .01 at either end, as audits write them. They are not given where a count of groups by label
+and decision is small: of probabilities near 0 and 1 they are nearly exact rates. Shares of pairs are of counts of pairs
+that are rounded where they are small, or where pairs have weights; neither is given of fewer than ten people.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..objectives import Array
+from ..objectives.groups import nearest
+from .disclosure import LIMIT, any_small_cell
+from .evaluation import Evaluation
+from .figures import Column
+from .proxy_bounds import outwards
+
+PAIRS = ("pair_difference", "pair_flips")
+DIGITS = 3  # of a mean difference of scores
+
+
+def further_columns(record: Evaluation) -> dict[str, Array]:
+    """Return the columns of an exact evaluation that its published one has beside those of its counts."""
+    assert record.sums is not None
+    found, unknown = dict[str, Array](), np.full(record.n_models, np.nan)
+    for attribute in record.proxies:
+        counts: Any = record.sums.groups[list(record.groups).index(attribute)]
+        small = any_small_cell(counts.rows)
+        for name in (each for each in record.columns if Column.of(each).end):
+            if (Column.of(name).attribute or next(iter(record.groups))) == attribute:
+                low, high = outwards(record.columns[name], record.columns[name])
+                found[name] = unknown if small else low if Column.of(name).end == "least" else high
+    m, weighted = record.sums.pairs, record.weighted
+    for name in (each for each in PAIRS if each in record.columns):
+        values = record.columns[name]
+        told = pair_shares(values, m, weighted) if name == PAIRS[1] else significant(values)
+        found[name] = told if m >= LIMIT else unknown
+    return found
+
+
+def pair_shares(share: Array, m: int, weighted: bool) -> Array:
+    """Return shares (N,) of m pairs that may be published: those of few pairs, or of all but few, in steps of 5."""
+    count = share * m
+    few, few_left = count < LIMIT - 1e-9, m - count < LIMIT - 1e-9
+    shown = np.where(few | weighted, np.minimum(nearest(count), m), count)
+    return np.asarray(np.where(few_left & ~few, m - np.minimum(nearest(m - count), m), shown) / max(m, 1))
+
+
+def significant(values: Array) -> Array:
+    return np.array([float(f"{each:.{DIGITS}g}") for each in values])
