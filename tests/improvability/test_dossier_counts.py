@@ -56,7 +56,7 @@ def dossier(hits: int, more: int = 0) -> dict[str, Any]:
 def test_neighbouring_small_counts_give_one_dossier(around: tuple[int, int]) -> None:
     one, other = (dossier(hits) for hits in around)
     assert one["coarse"]
-    for name in ("moved", "swapped", "audit"):
+    for name in ("moved", "swapped", "audit", "curves", "curves_left_out"):
         assert one[name] == other[name], name
     said = ("qualified", "why", "p")  # whether a model qualifies is told, and rests on exact counts
     for mine, yours in zip(one["table"], other["table"], strict=True):

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from ..objectives import Attribute
 from ..objectives.groups import counts_in_words
 from .estimates import JOBS
@@ -227,10 +229,7 @@ class Models(Section):
             p = [None if each is None else coarse_p(each, search.alpha) for each in known]
             table = [{**line, "p": each} for line, each in zip(table, p, strict=True)]
             bounds = {id: coarse_changes(each, wanted, rows, before) for id, each in bounds.items()}
-        rounded = {
-            id: {name: [round(value, 6) for value in values] for name, values in each.items()}
-            for id, each in bounds.items()
-        }
+        rounded = {id: {name: _outwards(values) for name, values in each.items()} for id, each in bounds.items()}
         return {"table": table, "changes": rounded, "coarse": search.few}
 
     def parts(self, record: Mapping[str, Any]) -> Iterator[Part]:
@@ -248,6 +247,12 @@ class Models(Section):
         shown = [line for line in record["table"] if line["id"] in (0, record["shown"])]
         title = f"The incumbent, and the {what}, on rows that were not searched on"
         yield Part(title, _changes(record, record["shown"]), *_lines(shown))
+
+
+def _outwards(values: Sequence[float]) -> list[float]:
+    """Return a change, its lower end and, where there is one, its upper one to four digits; ends are not narrower."""
+    value, low, *high = (1e4 * each for each in values)
+    return [round(each / 1e4, 4) for each in (value, np.floor(low), *(np.ceil(each) for each in high))]
 
 
 def _changes(record: Mapping[str, Any], id: int | None) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import FairfrontError, FairfrontWarning
+from ..measures.disclosure import FEW, LIMIT
 from ..objectives import Array, Groups
 from ..problems.decision_rules import Rules
 from ..problems.rate_problem import rate_problem
@@ -86,6 +87,8 @@ class Attainable(Section):
             return {"limit": {"why_not": f"{contrast.rate} is not linear in decisions"}}
         if search.data.sample.labelled is not None:
             return {"limit": {"why_not": "labels do not cover everybody"}}
+        if _few(search):
+            return {"limit": {"why_not": f"a label of a group has {FEW}"}}
         try:
             return {"limit": _found(search)}
         except FairfrontError as error:
@@ -155,6 +158,13 @@ def _found(search: Search) -> dict[str, Any]:
         "high": _short(np.ceil(1e4 * high) / 1e4),
         "models": _distances(search, limit, gap),
     }
+
+
+def _few(search: Search) -> bool:
+    """Tell whether a label of one of the two groups has few people."""
+    sample, (which, *pair) = search.data.sample, search.outcome.pairs[0]
+    codes = sample.attributes[which].codes
+    return min(int((label & (codes == k)).sum()) for label in (sample.good, ~sample.good) for k in pair) < LIMIT
 
 
 def _distances(search: Search, limit: Limit, name: str) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..measures.disclosure import FEW
 from ..objectives import Array, Attribute
 from ..objectives.people import FEWEST, STEP, nearest
 from .estimates import Answers, Sample
@@ -187,9 +188,12 @@ class Curves(Section):
         rows, before = search.data.sample.take(judge), search.outcome.incumbent.take(judge)
         after = search.outcome.candidates[search.shown - 1].answers
         found = [_curve(search, rows, before, after, place) for place in range(len(search.wanted.improve))]
-        return {"curves": [each for each in found if each is not None]}
+        few = [each.name for each, known in zip(search.wanted.improve, found, strict=True) if known is None]
+        return {"curves": [each for each in found if each is not None], "curves_left_out": few}
 
     def parts(self, record: Mapping[str, Any]) -> Iterator[Part]:
+        if few := record.get("curves_left_out"):
+            yield Part("Curves over approval rates", [f"Not given of {', '.join(few)}: a label of a group has {FEW}."])
         for each in record["curves"]:
             one, two = each["groups"]
             told = (
@@ -241,6 +245,6 @@ def _curve(search: Search, rows: Sample, before: Answers, after: Answers, place:
 def _cells(value: Array, half: Array) -> list[list[float] | None]:
     known = np.isfinite(value) & np.isfinite(half)
     return [
-        [round(float(v), 4), float(np.ceil(1e4 * h) / 1e4)] if there else None
+        [round(float(v), 3), round(float(np.ceil(1e3 * h + 0.5) / 1e3), 3)] if there else None
         for v, h, there in zip(value, half, known, strict=True)
     ]

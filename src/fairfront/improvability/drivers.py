@@ -139,13 +139,13 @@ class Drivers(Section):
             one, two = each["groups"]
             told = (
                 f"Mean score of {one!r} less that of {two!r} ({each['attribute']}) among the rows that "
-                f"{each['gap']} compares, judge rows: {each['total']:+.4g}. What columns carry is "
+                f"{each['gap']} compares, judge rows: {each['total']:+.3g}. What columns carry is "
                 f"{each['way']}. AUC says how well a column alone tells the two groups, on rows it did not learn from; "
                 "0.5 is not at all."
             )
             heads = ["column", "carries", "standard error", "AUC for the group"]
             rows = [
-                [line["column"], f"{line['carries']:+.4g}", f"{line['error']:.2g}", f"{line['auc']:.3f}"]
+                [line["column"], f"{line['carries']:+.3g}", f"{line['error']:.2g}", f"{line['auc']:.3f}"]
                 for line in each["columns"][:SHOWN]
             ]
             more = len(each["columns"]) - SHOWN
@@ -196,4 +196,4 @@ def _driven(search: Search, X: Any, place: int, name: str, model: Any, said: Ans
 
 
 def _short(value: float) -> float:
-    return float(f"{value:.4g}")
+    return float(f"{value:.3g}")
