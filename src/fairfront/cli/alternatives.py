@@ -15,8 +15,13 @@ from ..exceptions import InputError
 from ..names import FAMILIES
 from .screen import (
     GROUPED,
+    Allow,
+    AsDates,
     AsJson,
+    AsNumbers,
+    AsText,
     Cross,
+    Drop,
     Overwrite,
     Reference,
     Sign,
@@ -108,23 +113,11 @@ def alternatives(
     min_size: Annotated[
         int, typer.Option(metavar="N", help="Groups with fewer rows to compare are in no gap.", min=1)
     ] = 30,
-    drop: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; may be repeated.")
-    ] = None,
-    allow: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Column to keep although it would be refused; may be repeated."),
-    ] = None,
-    text: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="Column to read as categories; may be repeated.")
-    ] = None,
-    numbers: Annotated[
-        list[str] | None, typer.Option("--number", metavar="COLUMN", help="Column to read as numbers; may be repeated.")
-    ] = None,
-    dates: Annotated[
-        list[str] | None,
-        typer.Option("--date", metavar="COLUMN=FORMAT", help="Dates, such as applied=%d.%m.%Y; may be repeated."),
-    ] = None,
+    drop: Drop = None,
+    allow: Allow = None,
+    text: AsText = None,
+    numbers: AsNumbers = None,
+    dates: AsDates = None,
     use_sensitive: Annotated[
         bool, typer.Option("--use-sensitive", help="Let alternatives use the group columns as features.")
     ] = False,

@@ -67,6 +67,19 @@ Trust = Annotated[
     list[str] | None, typer.Option(metavar="TYPE", help="Type inside an estimator that may be loaded; may be repeated.")
 ]
 Cross = Annotated[bool, typer.Option("--cross", help="Compare combinations of the group columns (intersections).")]
+Columns = list[str] | None
+Drop = Annotated[Columns, typer.Option(metavar="COLUMN", help="Column to leave out; may be repeated.")]
+Allow = Annotated[
+    Columns, typer.Option(metavar="COLUMN", help="Column to keep although it would be refused; may be repeated.")
+]
+AsText = Annotated[Columns, typer.Option(metavar="COLUMN", help="Column to read as categories; may be repeated.")]
+AsNumbers = Annotated[
+    Columns, typer.Option("--number", metavar="COLUMN", help="Column to read as numbers; may be repeated.")
+]
+AsDates = Annotated[
+    Columns,
+    typer.Option("--date", metavar="COLUMN=FORMAT", help="Dates, such as applied=%d.%m.%Y; may be repeated."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what this command wrote there before.")]
 Small = Annotated[

@@ -12,8 +12,13 @@ from rich.console import Console
 
 from ..names import LOSSES, NOTIONS
 from .screen import (
+    Allow,
+    AsDates,
     AsJson,
+    AsNumbers,
+    AsText,
     Cross,
+    Drop,
     Groups,
     Overwrite,
     Proxies,
@@ -65,23 +70,11 @@ def trace(
             help="Train, validation and test: 60/20/20, time:COLUMN:D1,D2 or by:ID; 80/20: train and test.",
         ),
     ] = "60/20/20",
-    drop: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; may be repeated.")
-    ] = None,
-    allow: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Column to keep although it would be refused; may be repeated."),
-    ] = None,
-    text: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="Column to read as categories; may be repeated.")
-    ] = None,
-    numbers: Annotated[
-        list[str] | None, typer.Option("--number", metavar="COLUMN", help="Column to read as numbers; may be repeated.")
-    ] = None,
-    dates: Annotated[
-        list[str] | None,
-        typer.Option("--date", metavar="COLUMN=FORMAT", help="Dates, such as applied=%d.%m.%Y; may be repeated."),
-    ] = None,
+    drop: Drop = None,
+    allow: Allow = None,
+    text: AsText = None,
+    numbers: AsNumbers = None,
+    dates: AsDates = None,
     weight: Weight = None,
     exposure: Annotated[
         str | None,
