@@ -17,8 +17,8 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.special import expit
 
+from fairfront.improvability.approval_curves import RATES_SHOWN, curves
 from fairfront.improvability.attainable import learn_rules
-from fairfront.improvability.curves import RATES_SHOWN, curves
 from fairfront.improvability.estimates import Sample
 from fairfront.improvability.limit import limit_of
 from fairfront.improvability.requirements import Contrast

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from fairfront.improvability.curves import RATES_SHOWN, Sorted, curves, figures, names_of, shared
+from fairfront.improvability.approval_curves import RATES_SHOWN, Sorted, curves, figures, names_of, shared
 from fairfront.improvability.estimates import Sample
 from fairfront.improvability.requirements import Contrast
 from fairfront.objectives import Attribute

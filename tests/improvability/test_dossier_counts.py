@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fairfront as ff
-from fairfront.improvability.search import halves
+from fairfront.improvability.split_search import halves
 from fairfront.improvability.verdicts import coarse_p
 
 SMALL, LARGE = 80, 720

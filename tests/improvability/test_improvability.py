@@ -16,12 +16,12 @@ from sklearn.metrics import log_loss, roc_auc_score
 import fairfront as ff
 from fairfront.exceptions import FairfrontWarning, InputError
 from fairfront.improvability import dossier
+from fairfront.improvability.dossier_layout import Part
 from fairfront.improvability.estimates import JOBS, Answers, Sample
 from fairfront.improvability.families import FAMILIES
-from fairfront.improvability.layout import Part
 from fairfront.improvability.requirements import Contrast, Requirements
-from fairfront.improvability.search import combined, halves
 from fairfront.improvability.sections import Search, Section
+from fairfront.improvability.split_search import combined, halves
 from fairfront.objectives import Attribute
 
 BETA = np.array([1.2, 0.8, -0.5])

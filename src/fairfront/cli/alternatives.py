@@ -195,7 +195,7 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
 
 def _show(console: Console, found: Alternatives, file: Path, output: Path, incumbent: Path | None) -> None:
     """Print the finding, the incumbent and the models that were tested, and what to do next."""
-    from ..improvability.layout import cell_words
+    from ..improvability.dossier_layout import cell_words
 
     record = found.record
     heads = [name for name in found.table[0] if name not in ("settings", "why")]

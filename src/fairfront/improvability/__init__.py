@@ -6,13 +6,13 @@ The files, from the ground up:
 - requirements: what must be kept, what must improve, and what is claimed when both hold
 - incumbent: the model in use, however it is given
 - families: where alternatives come from
-- search: one split of the rows, and p-values of many splits as one
+- split_search: one split of the rows, and p-values of many splits as one
 - verdicts: figures that may be shared, and who qualifies
-- curves: figures of incumbent and model over all approval rates, and swap sets by group
+- approval_curves: figures of incumbent and model over all approval rates, and swap sets by group
 - drivers: which columns carry the gap of scores, and which tell the group
-- refutation, nothing_found: what no linear model does, and what further random draws could find
+- refutation, negative_finding: what no linear model does, and what further random draws could find
 - limit, attainable: the least error at every gap of any rule that does not see the group
-- layout, sections, account, people, dossier: the folder that is written of a search, section by section
+- dossier_layout, sections, account, gains_and_losses, dossier: the folder written of a search, section by section
 - result, entry: the call and its answer
 """
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..objectives import Attribute
 from ..objectives.groups import counts_in_words
+from .dossier_layout import Part, cell_words
 from .estimates import JOBS
 from .families import FAMILIES, Data
-from .layout import Part, cell_words
 from .picture import picture
 from .sections import Search, Section
 from .verdicts import coarse_changes, coarse_p, table_of

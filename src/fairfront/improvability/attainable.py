@@ -15,7 +15,7 @@ from ..objectives import Array, Groups
 from ..problems.decision_rules import Rules
 from ..problems.rate_problem import rate_problem
 from ..validation.inputs import check_matrix, take_rows
-from .layout import Part
+from .dossier_layout import Part
 from .limit import Limit, limit_of
 from .requirements import NOTION_OF
 from .sections import Search, Section

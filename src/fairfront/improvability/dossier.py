@@ -19,12 +19,12 @@ from ..storage.places import CHECKSUMS, anything
 from ..storage.seals import Inventory, write_signature
 from ..validation import check_flag
 from .account import TITLE, Evidence, Limits, Models, Question, Sources, Tried
+from .approval_curves import Curves
 from .attainable import Attainable
-from .curves import Curves
+from .dossier_layout import GENERATOR, page_of, text_of
 from .drivers import Drivers
-from .layout import GENERATOR, page_of, text_of
-from .nothing_found import NothingFound
-from .people import IncumbentAudit, People
+from .gains_and_losses import IncumbentAudit, People
+from .negative_finding import NegativeFinding
 from .sections import Search, Section
 
 FORMAT = "fairfront alternatives 1"
@@ -38,7 +38,7 @@ SECTIONS: list[Section] = [
     People(),
     Curves(),
     Drivers(),
-    NothingFound(),
+    NegativeFinding(),
     Attainable(),
     Limits(),
 ]

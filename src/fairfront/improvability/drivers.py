@@ -24,8 +24,8 @@ from ..objectives.people import FEWEST
 from ..tables import Column
 from ..tables.strength import tells_class
 from ..validation.inputs import check_matrix, take_rows
+from .dossier_layout import Part
 from .estimates import RATES, Answers, Estimate, mean
-from .layout import Part
 from .sections import Search, Section
 
 WALKS, CELLS = 400, 4_000_000

@@ -19,10 +19,7 @@ from ..solvers.journal import journal_of
 from ..storage.checkpoints import Fingerprint
 from ..validation import check_confidence, check_flag, check_progress, check_seed
 from ..validation.inputs import check_matrix, check_rows, check_weights
-from .estimates import Sample
-from .families import FAMILIES, Data
-from .incumbent import read_incumbent
-from .inputs import (
+from .arguments import (
     FEWEST,
     read_attributes,
     read_budget,
@@ -35,10 +32,13 @@ from .inputs import (
     refuse_no_gap,
     texts_of,
 )
+from .estimates import Sample
+from .families import FAMILIES, Data
+from .incumbent import read_incumbent
 from .requirements import Requirements
 from .result import Alternatives, check_split, result_of
-from .search import Budget, Outcome, Split, atoms_of, search_split
 from .sections import Search
+from .split_search import Budget, Outcome, Split, atoms_of, search_split
 
 
 def alternatives(

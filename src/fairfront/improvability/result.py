@@ -13,8 +13,8 @@ from ..exceptions import InputError, require
 from ..records import Record, html_record, html_table
 from ..validation import BACKENDS, as_plain, check_choice, is_whole, refuse
 from .dossier import record_of, write_dossier
-from .search import Outcome
 from .sections import Search
+from .split_search import Outcome
 
 
 @dataclass(frozen=True, eq=False, repr=False)

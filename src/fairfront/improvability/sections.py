@@ -16,11 +16,11 @@ import numpy as np
 
 from ..measures.disclosure import LIMIT
 from ..measures.evaluation import Evaluation
+from .dossier_layout import Part
 from .families import Data
 from .incumbent import Incumbent
-from .layout import Part
 from .requirements import Requirements
-from .search import Budget, Outcome, Split, combined
+from .split_search import Budget, Outcome, Split, combined
 from .verdicts import SHORT, Verdict, judged, verdicts
 
 

@@ -18,7 +18,7 @@ from ..objectives.groups import FEWEST, STEP
 from .estimates import JOBS, RATES, Answers, Estimate, Sample
 from .families import Data
 from .requirements import Claims, Contrast, Requirements, weakest
-from .search import Candidate, Outcome
+from .split_search import Candidate, Outcome
 
 SHORT = 10
 """Most models of the first split that are tested one by one; the others were less promising on the search rows."""

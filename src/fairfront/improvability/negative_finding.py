@@ -10,8 +10,8 @@ from scipy import sparse as sp
 
 from ..exceptions import InputError
 from ..validation.inputs import check_matrix, take_rows
+from .dossier_layout import Part
 from .estimates import JOBS, RATES
-from .layout import Part
 from .refutation import LinearLoss, further_draws, refute
 from .sections import Search, Section
 from .verdicts import contrast_figures
@@ -29,7 +29,7 @@ WIDEST, LARGEST = 1000, 40_000_000
 MANY = 100
 
 
-class NothingFound(Section):
+class NegativeFinding(Section):
     """The refutation, where the search as a whole shows nothing; and the stopping bound of models drawn at random."""
 
     name = "refutation"

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from ..measures.disclosure import FEW
 from ..objectives import Array, Attribute
 from ..objectives.people import FEWEST, STEP, nearest
+from .dossier_layout import Part
 from .estimates import Answers, Sample
-from .layout import Part
 from .requirements import Contrast
 from .sections import Search, Section
 

@@ -20,7 +20,7 @@ from .estimates import OUTCOMES, Answers, Sample
 from .families import FAMILIES, USUAL
 from .incumbent import STAND_IN, Incumbent, read_incumbent
 from .requirements import Requirements
-from .search import Budget
+from .split_search import Budget
 
 Flags = NDArray[np.bool_]
 FEWEST = 100

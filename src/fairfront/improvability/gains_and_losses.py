@@ -15,7 +15,7 @@ from ..measures.audits import audit
 from ..measures.disclosure import LIMIT, ROUNDED
 from ..measures.paired import GroupChanges, PairedRows
 from ..objectives import Groups
-from .layout import Part, cell_words
+from .dossier_layout import Part, cell_words
 from .sections import Search, Section
 from .verdicts import truth_of
 
