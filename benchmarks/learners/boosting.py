@@ -163,25 +163,27 @@ WAYS: dict[str, tuple[str, Any, bool]] = {
 """Per method: its name, how it is fitted, and whether it is tried on more than two groups."""
 
 
+def counting(build: Any, learner: Callable[[Fitting], Any]) -> Callable[[Fitting], Candidates]:
+    """Return one way with a learner whose fits are counted."""
+
+    def fitted(fitting: Fitting) -> Candidates:
+        (made, count), spread = counted(learner(fitting)[0]), learner(fitting)[1]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ff.GroupWarning)
+            more = {"spread": spread} if build is columns_and_seeds else {}
+            found = build(fitting, made, **more)
+        return replace(found, solved=count[0])
+
+    return fitted
+
+
 def peers(learner: Callable[[Fitting], Any]) -> dict[str, Peer]:
     """Return all ways with one learner."""
-
-    def fit(build: Any) -> Callable[[Fitting], Candidates]:
-        def fitted(fitting: Fitting) -> Candidates:
-            (made, count), spread = counted(learner(fitting)[0]), learner(fitting)[1]
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ff.GroupWarning)
-                more = {"spread": spread} if build is columns_and_seeds else {}
-                found = build(fitting, made, **more)
-            return replace(found, solved=count[0])
-
-        return fitted
-
     packages = ("lightgbm", "fairlearn.reductions") if learner is lightgbm else ("fairlearn.reductions",)
     return {
         name: Peer(
             words,
-            fit(build),
+            counting(build, learner),
             needs_group_at_prediction=build is group_thresholds,
             packages=packages,
             **({} if many else {"limits": two_groups}),
