@@ -36,6 +36,12 @@ SCRIPTS = (
 )
 GENERATOR = b'<meta name="generator" content="fairfront">'
 STYLES = ("explorer.css", "print.css")
+SHEET = """
+.sheet { background: var(--sheet); border: 1px solid var(--line); border-radius: 11px; padding: 8px 14px; }
+.sheet { overflow-x: auto; }
+.sheet td { min-width: 4em; vertical-align: top; }
+"""
+"""The frame of a table on pages that are read, not worked with."""
 UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
@@ -168,6 +174,30 @@ def page(record: dict[str, Any]) -> str:
     )
     parts = {"policy": policy, "style": style, "data": safe_json(record), "script": script}
     return re.sub("@@(.*?)@@", lambda place: parts[place[1]], asset("page.html"))
+
+
+def head_of(title: str, generator: str, style: str) -> list[str]:
+    """Return the lines of a page without scripts up to its body: policy, titles, and the explorer's style with its own.
+
+    ``title`` is HTML already, ``generator`` the element by which the page is known again.
+    """
+    whole = "\n".join((*map(asset, STYLES), SHEET + style))
+    policy = f"default-src 'none'; style-src {inline_digest(whole)}; base-uri 'none'; form-action 'none'"
+    return [
+        "<!doctype html>",
+        '<html lang="en">',
+        "<head>",
+        '<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        generator,
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="referrer" content="no-referrer">',
+        '<meta name="color-scheme" content="light dark">',
+        f"<title>{title}</title>",
+        f"<style>{whole}</style>",
+        "</head>",
+        "<body>",
+    ]
 
 
 def inline_digest(text: str) -> str:

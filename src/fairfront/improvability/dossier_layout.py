@@ -11,14 +11,10 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from ..explorer.page import asset, inline_digest
+from ..explorer.page import head_of
 
 GENERATOR = '<meta name="generator" content="fairfront alternatives">'
-STYLE = """
-.sheet { background: var(--sheet); border: 1px solid var(--line); border-radius: 11px; padding: 8px 14px; }
-.sheet { overflow-x: auto; }
-.sheet td { min-width: 4em; vertical-align: top; }
-h1 + section, section > * + * { margin-top: 10px; }
+STYLE = """h1 + section, section > * + * { margin-top: 10px; }
 section p, section li { max-width: 110ch; overflow-wrap: anywhere; font-size: .9rem; }
 figure { margin: 0; } figcaption { font-size: .85rem; max-width: 100ch; }
 .drawing svg { background: var(--sheet); border: 1px solid var(--line); border-radius: 11px; }
@@ -82,22 +78,8 @@ def _plain(text: str) -> str:
 
 def page_of(parts: Sequence[Part]) -> str:
     """Return one page that needs nothing else, runs nothing, and reads in order."""
-    style = "\n".join((asset("explorer.css"), asset("print.css"), STYLE))
-    policy = f"default-src 'none'; style-src {inline_digest(style)}; base-uri 'none'; form-action 'none'"
     lines = [
-        "<!doctype html>",
-        '<html lang="en">',
-        "<head>",
-        '<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-        GENERATOR,
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        '<meta name="referrer" content="no-referrer">',
-        '<meta name="color-scheme" content="light dark">',
-        f"<title>{escape(parts[0].title)}</title>",
-        f"<style>{style}</style>",
-        "</head>",
-        "<body>",
+        *head_of(escape(parts[0].title), GENERATOR, STYLE),
         '<a class="skip" href="#part0">To the finding</a>',
         "<main>",
     ]

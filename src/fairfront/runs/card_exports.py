@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from html import escape
 from typing import Any
 
-from ..explorer.page import asset, inline_digest
+from ..explorer.page import head_of
 from ..measures.figures import VALUES, Column, figure_of
 from ..measures.spans import with_ends
 from .card_blocks import HEADS, Block, Listed, Section, difference, estimate, significant, written
@@ -19,11 +19,7 @@ from .card_sections import LIMITS, architecture, sections, title_of
 from .options import in_words
 from .parts import estimate_of
 
-STYLE = """
-.sheet { background: var(--sheet); border: 1px solid var(--line); border-radius: 11px; padding: 8px 14px; }
-.sheet { overflow-x: auto; }
-.sheet td { min-width: 4em; vertical-align: top; }
-.sheet td span { white-space: nowrap; }
+STYLE = """.sheet td span { white-space: nowrap; }
 .fields td + td { overflow-wrap: anywhere; }
 tbody tr:first-child td { border-top: 0; }
 h1 + section, section > * + * { margin-top: 10px; }
@@ -35,26 +31,8 @@ GENERATOR = '<meta name="generator" content="fairfront card">'
 
 
 def page_of(card: Mapping[str, Any]) -> str:
-    style = "\n".join((asset("explorer.css"), asset("print.css"), STYLE))
-    policy = f"default-src 'none'; style-src {inline_digest(style)}; base-uri 'none'; form-action 'none'"
     title = _text(title_of(card))
-    head = [
-        "<!doctype html>",
-        '<html lang="en">',
-        "<head>",
-        '<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-        GENERATOR,
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        '<meta name="referrer" content="no-referrer">',
-        '<meta name="color-scheme" content="light dark">',
-        f"<title>{title}</title>",
-        f"<style>{style}</style>",
-        "</head>",
-        "<body>",
-        "<main>",
-        f"<h1>{title}</h1>",
-    ]
+    head = [*head_of(title, GENERATOR, STYLE), "<main>", f"<h1>{title}</h1>"]
     return "\n".join([*head, *_elements(card), "</main>", "</body>", "</html>", ""])
 
 
