@@ -73,6 +73,14 @@ class ColumnWarning(FairfrontWarning):
     """Columns that a table's models read look sensitive, or tell the group, or deserve another look."""
 
 
+def level_of_caller() -> int:
+    """Return the ``stacklevel`` of a warning that points to the line that called fairfront, from however deep."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == __package__:
+        frame, level = frame.f_back, level + 1
+    return level
+
+
 def require(module: str, extra: str, purpose: str) -> ModuleType:
     try:
         return importlib.import_module(module)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..exceptions import FairfrontWarning, InputError
+from ..exceptions import FairfrontWarning, InputError, level_of_caller
 from ..objectives import GAPS, LOSSES, NOTIONS, Groups, Question
 from ..solvers import Newton, Status
 from ..storage.folders import make_folder, write_folder
@@ -156,7 +156,7 @@ def _facts_content(facts: Facts) -> dict[str, Any]:
             f"{error.args[0]} is not registered, so the settings are not saved: refine and stability will not be "
             "available after loading; register it to keep them.",
             FairfrontWarning,
-            stacklevel=2,
+            stacklevel=level_of_caller(),
         )
         kept = {}, _content(Newton())
     return {
