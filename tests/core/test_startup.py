@@ -18,7 +18,7 @@ import fairfront as ff
 from fairfront import names
 from fairfront.improvability.families import FAMILIES
 from fairfront.objectives import LOSSES, NOTIONS
-from tests.support.cli import fairfront
+from tests.support.cli import BELOW_DATA, COMMANDS, fairfront
 from tests.support.waiting import PATIENCE
 
 HEAVY = {
@@ -34,20 +34,6 @@ HEAVY = {
     "sklearn",
     "torch",
 }
-COMMANDS = [
-    "trace",
-    "show",
-    "report",
-    "select",
-    "predict",
-    "evaluate",
-    "verify",
-    "audit",
-    "alternatives",
-    "demo",
-    "data",
-]
-BELOW_DATA = ["list", "path", "fetch"]
 HELP = [["--help"], *([each, "--help"] for each in COMMANDS), *(["data", each, "--help"] for each in BELOW_DATA)]
 WRONG = [["nonsense"], ["trace"], ["trace", "rows.csv", "--target", "y"], ["audit", "rows.csv", "--cutoff", "high"]]
 LISTED = "import json, sys; json.dump(sorted({name.partition('.')[0] for name in sys.modules}), sys.stderr)"
@@ -143,5 +129,5 @@ def test_all_commands_are_among_those_whose_help_is_tested() -> None:
     from fairfront.cli import app
     from fairfront.cli.data import data_app
 
-    assert [command.callback.__name__ for command in app.registered_commands if command.callback] == COMMANDS[:-1]
-    assert [command.name for command in data_app.registered_commands] == BELOW_DATA
+    assert [command.callback.__name__ for command in app.registered_commands if command.callback] == [*COMMANDS[:-1]]
+    assert [command.name for command in data_app.registered_commands] == [*BELOW_DATA]

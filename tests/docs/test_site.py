@@ -15,6 +15,7 @@ import pytest
 import fairfront as ff
 from fairfront import datasets, pareto
 from fairfront.solvers import Status
+from tests.support.cli import BELOW_DATA, COMMANDS
 from tests.support.places import DATA, ROOT
 from tests.support.site import DOCS, PAGES
 
@@ -166,18 +167,7 @@ def test_citations_name_this_version() -> None:
 
 def test_every_command_is_listed_with_its_options() -> None:
     text = own("program").commands_page()
-    for command in (
-        "trace",
-        "show",
-        "report",
-        "select",
-        "predict",
-        "evaluate",
-        "verify",
-        "audit",
-        "demo",
-        "data fetch",
-    ):
+    for command in (*COMMANDS[:-1], *(f"data {each}" for each in BELOW_DATA)):
         assert f"# fairfront {command}\n" in text
     assert "--approval-rate" in text
     assert "\x1b" not in text

@@ -13,6 +13,22 @@ from unittest.mock import patch
 
 from fairfront.cli import main
 
+COMMANDS = (
+    "trace",
+    "show",
+    "report",
+    "select",
+    "predict",
+    "evaluate",
+    "verify",
+    "audit",
+    "alternatives",
+    "demo",
+    "data",
+)
+"""In the order of the help, which `tests/core/test_startup.py` holds; the last is a group of commands."""
+BELOW_DATA = ("list", "path", "fetch")
+
 
 def command(*words: object) -> CompletedProcess[str]:
     """Run the command as a process would, and return its exit code and both streams."""
