@@ -255,7 +255,7 @@ def test_bad_input_leaves_with_code_2() -> None:
     )
     assert done.returncode == 2
     assert done.stdout == ""
-    assert done.stderr.startswith("fairfront: there is no file nowhere.csv")
+    assert done.stderr.startswith("fairfront: nowhere.csv does not exist, expected a CSV")
 
 
 def test_bands_and_crossed_groups_with_a_reference(scored: Path) -> None:

@@ -393,7 +393,7 @@ def test_words_of_python_are_not_said(traced: Path, tmp_path: Path) -> None:
         (("--within", "error=2", "--least-gap", "tpr"), "--within is 'error=2', expected a number from 0 to 1"),
         (("--least-gap", "auc"), "--least-gap has auc, which is better when larger"),
         (("--most", "error"), "--most has error, which is better when smaller"),
-        (("--knee", "--about", tmp_path / "no.json"), f"there is no file {tmp_path / 'no.json'}, expected texts under"),
+        (("--knee", "--about", tmp_path / "no.json"), f"{tmp_path / 'no.json'} does not exist, expected texts under"),
     ):
         done = fairfront("select", traced, "-o", tmp_path / "model", *words)
         assert done.returncode == 2

@@ -42,7 +42,7 @@ def test_names_of_users_are_not_rewritten(table: Path, tmp_path: Path, name: str
     said = fairfront("audit", table, "--label", f"{name}.", *words[2:], "--favourable", "1", code=2)
     assert f"--label names '{name}.', but {table} has no such column; did you mean {name!r}?" in said
     missing = tmp_path / name
-    assert f"there is no file {missing}," in fairfront("audit", missing, *words, "--favourable", "1", code=2)
+    assert f"{missing} does not exist," in fairfront("audit", missing, *words, "--favourable", "1", code=2)
 
 
 def test_one_parameter_in_the_words_of_each_caller(table: Path, tmp_path: Path) -> None:

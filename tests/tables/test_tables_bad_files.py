@@ -94,7 +94,7 @@ def test_paths_that_are_no_table(tmp_path: Path) -> None:
         ".": "is a folder",
         "people.xlsx": "ending '.xlsx', expected one of .csv",
         "plain.csv.gz": "is not a gzip file",
-        "nowhere/t.csv": "there is no file",
+        "nowhere/t.csv": "does not exist, expected a CSV",
     }.items():
         with pytest.raises(InputError, match="expected") as caught:
             open_source(tmp_path / name)

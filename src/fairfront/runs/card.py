@@ -275,7 +275,7 @@ def read_about(file: Path) -> dict[str, str]:
     if kind not in (".json", ".toml"):
         raise InputError(f"{file} is called neither .json nor .toml, expected one of them; rename it.")
     if not file.exists():
-        raise InputError(f"there is no file {file}, {EXPECTED}; check the path.")
+        raise InputError(f"{file} does not exist, {EXPECTED}; write it, or check the path.")
     data = read_bytes(file)
     try:
         found = parse_json(data, str(file)) if kind == ".json" else tomllib.loads(data.decode("utf-8"))

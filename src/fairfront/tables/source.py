@@ -126,7 +126,7 @@ def _check_file(path: Path) -> None:
         beside = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
         near = difflib.get_close_matches(path.name, beside, n=1)
         hint = f"; did you mean {path.parent / near[0]}?" if near else "; check the path."
-        raise InputError(f"there is no file {path}, expected a CSV, TSV, Parquet or Feather file{hint}")
+        raise InputError(f"{path} does not exist, expected a CSV, TSV, Parquet or Feather file{hint}")
     if not path.is_file():
         raise InputError(f"{path} is not a regular file, expected one that can be read twice; save it as a file first.")
     endings = (*DELIMITED, *(f"{ending}.gz" for ending in DELIMITED), *TYPED)
