@@ -329,6 +329,6 @@ def test_a_section_is_one_class_and_one_line(tmp_path: Path, monkeypatch: pytest
 def test_claims_fail_where_a_group_may_be_worse_off() -> None:
     rows, one, two = sample()
     strict = Requirements.of({"error": 0.1}, "tpr_gap", 0.0, rows.attributes, scored=True, costs=True)
-    claims = strict.claims(rows, one, two, strict.worst_pairs(rows, one))
+    claims = strict.claims(rows, one, [two], strict.worst_pairs(rows, one))[0]
     assert {"selection of every group", "tpr of every group"} <= set(claims)
     assert min(each.z for each in claims["tpr of every group"]) < 0

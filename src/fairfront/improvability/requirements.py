@@ -143,29 +143,36 @@ class Requirements:
     def worst_pairs(self, rows: Sample, incumbent: Answers) -> tuple[Pair, ...]:
         return tuple(each.worst(rows, incumbent)[0] for each in self.improve)
 
-    def claims(self, rows: Sample, incumbent: Answers, said: Answers, pairs: Sequence[Pair]) -> Claims:
-        """Return estimates that all have to be above 0, by what they are about.
+    def claims(
+        self, rows: Sample, incumbent: Answers, models: Sequence[Answers], pairs: Sequence[Pair]
+    ) -> list[Claims]:
+        """Return of every model estimates that all have to be above 0, by what they are about.
 
         ``pairs`` are the incumbent's worst, found on other rows.
         """
-        found: dict[str, tuple[Estimate, ...]] = {}
-        for name, tolerance in self.keep.items():
-            job = JOBS[name]
-            found[name] = (job.of(rows, said).less(job.of(rows, incumbent)).times(job.better).plus(tolerance),)
-        for each, pair in zip(self.improve, pairs, strict=True):
-            before = each.contrasts(rows, incumbent)[pair]
-            found[each.name] = tuple(before.less(after) for after in each.contrasts(rows, said).values())
-        if self.nobody_worse is not None:
-            for rate in ("selection",) if rows.labelled is not None else ("selection", "tpr"):
-                found[f"{rate} of every group"] = tuple(
-                    now.less(was).plus(self.nobody_worse)
-                    for attribute in rows.attributes
-                    for was, now in zip(
-                        group_rates(rows, incumbent, rate, attribute),
-                        group_rates(rows, said, rate, attribute),
-                        strict=True,
-                    )
-                )
+        jobs = {name: JOBS[name].of(rows, incumbent) for name in self.keep}
+        worst = [each.contrasts(rows, incumbent)[pair] for each, pair in zip(self.improve, pairs, strict=True)]
+        found = list[Claims]()
+        for said in models:
+            claims: dict[str, tuple[Estimate, ...]] = {}
+            for name, tolerance in self.keep.items():
+                job = JOBS[name]
+                claims[name] = (job.of(rows, said).less(jobs[name]).times(job.better).plus(tolerance),)
+            for each, before in zip(self.improve, worst, strict=True):
+                claims[each.name] = tuple(before.less(after) for after in each.contrasts(rows, said).values())
+            found.append(claims | self._nobody_worse(rows, incumbent, said))
+        return found
+
+    def _nobody_worse(self, rows: Sample, incumbent: Answers, said: Answers) -> dict[str, tuple[Estimate, ...]]:
+        if self.nobody_worse is None:
+            return {}
+        allowed, found = self.nobody_worse, {}
+        for rate in ("selection",) if rows.labelled is not None else ("selection", "tpr"):
+            both = [
+                zip(*(group_rates(rows, each, rate, attribute) for each in (incumbent, said)), strict=True)
+                for attribute in rows.attributes
+            ]
+            found[f"{rate} of every group"] = tuple(now.less(was).plus(allowed) for some in both for was, now in some)
         return found
 
 

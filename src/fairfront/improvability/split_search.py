@@ -152,7 +152,7 @@ def search_split(
     order = np.argsort([-each.promise for each in candidates], kind="stable")
     ranked = tuple(candidates[i] for i in order)
     rows, before = data.sample.take(judge), said.take(judge)
-    claims = wanted.claims(rows, before, ranked[0].answers, pairs) if ranked else {}
+    claims = wanted.claims(rows, before, [ranked[0].answers], pairs)[0] if ranked else {}
     return Outcome(data.task, search, judge, said, pairs, ranked, claims, fits, tuple(notes))
 
 
@@ -170,16 +170,21 @@ def _compared(
     assert data.incumbent is not None
     rows, before = data.sample.take(compare), data.incumbent.take(compare)
     there, scores = found.responses(compare), found.responses(judge)
-    made = []
-    for i, settings in enumerate(found.settings):
+    cutoffs = []
+    for i in range(len(found.settings)):
         rate = share if found.rates is None or found.rates[i] is None else float(found.rates[i] or share)
-        cutoff = float(cutoffs_for_rate(there[i], rate, rows.weight, between=True)[0])
-        said = [Answers(decide(each[i], cutoff), each[i], found.probability) for each in (there, scores)]
-        promise = weakest(wanted.claims(rows, before, said[0], pairs))
-        made.append(
-            Candidate(found.family, settings, cutoff, promise, said[1], _builder(found, i, cutoff), found.models, i)
+        cutoffs.append(float(cutoffs_for_rate(there[i], rate, rows.weight, between=True)[0]))
+    said = [
+        [Answers(decide(each[i], cutoff), each[i], found.probability) for i, cutoff in enumerate(cutoffs)]
+        for each in (there, scores)
+    ]
+    promises = map(weakest, wanted.claims(rows, before, said[0], pairs))
+    return [
+        Candidate(found.family, settings, cutoff, promise, new, _builder(found, i, cutoff), found.models, i)
+        for i, (settings, cutoff, promise, new) in enumerate(
+            zip(found.settings, cutoffs, promises, said[1], strict=True)
         )
-    return made
+    ]
 
 
 def _builder(found: Found, place: int, cutoff: float) -> Callable[[], Any]:

@@ -52,7 +52,7 @@ def verdicts(outcome: Outcome, data: Data, wanted: Requirements, confidence: flo
     """
     rows, before = data.sample.take(outcome.judge), outcome.incumbent.take(outcome.judge)
     tested = outcome.candidates[:SHORT]
-    claims = [wanted.claims(rows, before, each.answers, outcome.pairs) for each in tested]
+    claims = wanted.claims(rows, before, [each.answers for each in tested], outcome.pairs)
     p = np.array([float(ndtr(-weakest(each))) for each in claims])
     adjusted = np.maximum(np.maximum.accumulate(p), together) if len(p) else p
     level, found = 1.0 - confidence, []
