@@ -64,15 +64,18 @@ def projected_gradient(M: Array, alpha: Array, rho: float | None, steps: int) ->
 
 
 def factor(Q: Array) -> Array:
-    """Return F (R, k, k) with Q = F F^T, for a positive semi-definite Q that may be singular.
+    """Return F (R, k, rank) with Q = F F^T, for a positive semi-definite Q that may be singular.
 
-    Q is scaled to a unit diagonal first, so that small cells keep their digits.
+    Q is scaled to a unit diagonal first, so that small cells keep their digits. The rank, at least 1 and the largest of
+    all runs, is not above the number of weights, however many cells there are.
     """
     scale = np.sqrt(np.maximum(np.einsum("rii->ri", Q), 0.0))
     safe = np.where(scale > 0, scale, 1.0)
     values, vectors = np.linalg.eigh(Q / (safe[:, :, None] * safe[:, None, :]))
     real = values > LOST * np.maximum(values[:, -1:], 0.0)
-    return np.asarray(safe[:, :, None] * vectors * np.sqrt(np.where(real, values, 0.0))[:, None, :])
+    used = slice(min(int((~real).all(axis=0).sum()), Q.shape[1] - 1), None)  # eigenvalues ascend
+    root = np.sqrt(np.where(real, values, 0.0))[:, None, used]
+    return np.asarray(safe[:, :, None] * vectors[:, :, used] * root)
 
 
 def min_norm(J: Array) -> Array:
@@ -199,8 +202,13 @@ def capped_steps(algebra: Algebra, L: Array, Q: Array, z: Array, caps: Array, et
     return Step(*(np.concatenate([getattr(each, name) for each in steps]) for name in vars(steps[0])))
 
 
-def capped_step(algebra: Algebra, Q: Array, z: Array, caps: Array, eta: Array) -> Step:
-    """Solve the step's small quadratic program for every run; closed form for a single gap."""
+def capped_step(
+    algebra: Algebra, Q: Array, z: Array, caps: Array, eta: Array, bound: NDArray[np.bool_] | None = None
+) -> Step:
+    """Solve the step's small quadratic program for every run; closed form for a single gap.
+
+    ``bound`` tells gaps that are likely to be at their caps afterwards, (q,).
+    """
     p, B = algebra.p, algebra.B
     steep = (Q @ p) @ B.T if len(B) > MANY else np.einsum("qk,rkl,l->rq", B, Q, p)
     r = z - eta[:, None] * steep
@@ -217,17 +225,19 @@ def capped_step(algebra: Algebra, Q: Array, z: Array, caps: Array, eta: Array) -
             F = factor(Q[run : run + 1])[0]
             C = B @ F
             C[np.linalg.norm(C, axis=1) <= UNFELT_GAP * np.abs(B) @ np.linalg.norm(F, axis=1)] = 0.0
-            x[run] = _relaxed(C, r[run], z[run], caps[run], algebra.two_sided)
+            x[run] = _relaxed(C, r[run], z[run], caps[run], algebra.two_sided, bound)
     beta = eta[:, None] * p + x @ B
     moved = np.einsum("rkl,rl->rk", Q, beta)
     return Step(beta, x, -moved @ p, np.einsum("rk,rk->r", beta, moved))
 
 
-def _relaxed(C: Array, r: Array, z: Array, caps: Array, two_sided: NDArray[np.bool_]) -> Array:
+def _relaxed(
+    C: Array, r: Array, z: Array, caps: Array, two_sided: NDArray[np.bool_], bound: NDArray[np.bool_] | None
+) -> Array:
     """Solve with the caps; where the linearised caps contradict each other, with caps nearer to the present gaps."""
     size = np.where(two_sided, np.abs(z), z)
     for share in NEARER:
-        x = least_distance(C, r, caps + share * np.maximum(size - caps, 0.0), two_sided)
+        x = least_distance(C, r, caps + share * np.maximum(size - caps, 0.0), two_sided, bound)
         if x is not None:
             return x
     if len(C) > C.shape[1]:  # gaps stay as they are
