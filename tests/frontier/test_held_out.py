@@ -14,9 +14,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import fairfront as ff
+from fairfront.frontier.held_out import HeldOut
+from fairfront.frontier.judgement import HeldRows
 from fairfront.measures import auc
+from fairfront.measures.cutoffs import Operating
 from fairfront.measures.promises import widened
 from fairfront.solvers.refits import FOLDS, dealt
+from fairfront.tracing import trace_problem
 from tests.support.extras import optional
 
 N = 600
@@ -265,6 +269,46 @@ def test_cut_offs_are_placed_where_something_is_decided() -> None:
         ff.trace(X, X[:, 0], loss="squared", notion="disparate_mistreatment", **known)
     with pytest.raises(ff.InputError, match="approval_rate is for scores of two classes, found 3 classes"):
         ff.trace(X, rng.integers(3, size=200), loss="softmax", **known)
+
+
+@pytest.mark.parametrize("rule", [{"approval_rate": 0.3}, {"costs": {"false_positive": 2.0, "false_negative": 1.0}}])
+def test_cut_offs_decide_about_rows_of_a_fold_that_did_not_place_them(rows, rule: dict[str, Any]) -> None:
+    X, y, group = rows
+    front = traced(rows, held_out=rule, n_points=3)
+    record, held = front.evaluations["held_out"], traced(rows, n_points=3).evaluations["held_out"]
+    assert record.made == "leave-one-out in closed form; cut-offs placed without each of 10 folds"
+    box: list[Any] = []
+    problem = ff.problems.linear_problem(X, y, sensitive_features=group, favourable="yes", ridge=1.0 / N)
+    judge = replace(HeldOut.of(problem, ff.Newton(), (y, group, None)), kept=box)
+    trace_problem(problem, "newton", n_points=3, held_out=judge, progress=False)
+    chance, good = 1.0 / (1.0 + np.exp(-box[0][:, 0])), y == "yes"
+    fold, decided = dealt(good.astype(np.intp), None), np.empty(chance.shape, dtype=bool)
+    for f in range(FOLDS):
+        for model in range(len(chance)):
+            seen, label = np.sort(chance[model, fold != f])[::-1], good[fold != f]
+            between = (np.r_[2.0, seen] + np.r_[seen, -1.0]) / 2.0
+            if "costs" in rule:
+                there = chance[model, fold != f] >= between[:, None]
+                value = 2.0 * (there & ~label).sum(axis=1) + (~there & label).sum(axis=1)
+            else:
+                value = np.abs(np.arange(len(seen) + 1) - 0.3 * len(seen))
+            decided[model, fold == f] = chance[model, fold == f] >= between[np.argmin(value)]
+    np.testing.assert_allclose(record["error"], (decided != good).mean(axis=1), atol=1e-12)
+    assert np.abs(held["error"] - record["error"]).max() > 0.0
+    assert record.operating.placed_on == "held_out"
+
+
+def test_cut_offs_of_least_cost_are_not_judged_on_the_noise_that_they_fit() -> None:
+    rng, found = np.random.default_rng(3), []
+    task = ff.objectives.Task("binary", (0, 1), 1)
+    for _ in range(300):
+        held = HeldRows(np.empty((60, 0)), rng.permutation(60) % 2, (), None)
+        scores, rule = rng.normal(size=(1, 1, 60)), Operating(costs={"false_positive": 1.0, "false_negative": 1.0})
+        known = (task, "held_out", scores, scores[:, 0], rule, np.array([False]))
+        found.append([held.judge_at(*known, apart=apart)["error"][0] for apart in (False, True)])
+    same, apart = np.mean(found, axis=0)
+    assert same < 0.45
+    assert abs(apart - 0.5) < 0.015
 
 
 def test_few_folds_widen_every_figure_and_stay_so_when_pooled() -> None:

@@ -15,6 +15,7 @@ from torch import nn
 import fairfront as ff
 import fairfront.torch as fft
 from fairfront.solvers import PBPDO
+from fairfront.torch.module_folds import TorchFolds
 from tests.support.people import people
 
 torch.set_num_threads(1)
@@ -237,3 +238,36 @@ def test_notions_of_curves_are_traced_too() -> None:
     several = np.column_stack([y, 1 - y])
     with pytest.raises(ff.InputError, match="y has several columns, expected one for selection_ratio"):
         fft.objectives(several, sensitive_features=group, notion="selection_ratio")
+
+
+def test_all_rows_are_judged_by_modules_trained_without_their_fold() -> None:
+    X, y, group = people(240)
+    who = np.arange(240) // 2
+    how = {"preferences": np.array([[1.0, 4.0], [1.0, 16.0]]), "progress": False}
+    how |= {"training": fft.Training(epochs=2, batch_size=32, lr=1e-2), "slide": fft.Training(epochs=1, batch_size=32)}
+    front = fft.trace(net(), X, y, sensitive_features=group, held_out=True, person=who, **how)
+    record = front.evaluations["held_out"]
+    assert record.made == "10 folds, trained again"
+    assert record.n == 240
+    assert front.choice(least="tpr_gap").on == "held_out"
+    given = fft.objectives(y, sensitive_features=group)
+    parts = list(TorchFolds.of(given, y, group, None, who, True).parts())
+    assert sorted(np.concatenate([rows for _, rows, _ in parts])) == list(range(240))
+    wrong = np.zeros(len(front))
+    for rest, rows, _ in parts:
+        assert not set(who[rest]) & set(who[rows])
+        alone = fft.trace(net(), X[rest], y[rest], sensitive_features=group[rest], groups=ff.Groups(min_size=1), **how)
+        order = np.argsort(np.argsort(front.preferences[:, 1], kind="stable"), kind="stable")  # plain (NaN) is last
+        scores = alone.models.scores(X[rows])[np.argsort(alone.preferences[:, 1], kind="stable")][order, 0]
+        wrong += ((scores > 0) != y[rows]).sum(axis=1)
+    np.testing.assert_allclose(record["error"], wrong / 240, atol=1e-12)
+
+
+def test_held_out_modules_can_be_judged_at_a_rate_and_of_one_label_only() -> None:
+    X, y, group = people(240)
+    how = {"preferences": 1, "training": fft.Training(epochs=1), "progress": False}
+    front = fft.trace(net(), X, y, sensitive_features=group, held_out={"approval_rate": 0.5}, **how)
+    np.testing.assert_allclose(front.column("approval_rate", on="held_out"), 0.5, atol=0.01)
+    assert "held_out" not in fft.trace(net(), X, y, sensitive_features=group, **how).evaluations
+    with pytest.raises(ff.InputError, match="held_out judges one label per row, found 2"):
+        fft.trace(net(outputs=2), X, np.column_stack([y, 1 - y]), sensitive_features=group, held_out=True, **how)

@@ -156,7 +156,7 @@ class HeldOut:
 
     def joined(self, front: Frontier, scores: Array, made: str) -> Frontier:
         """Add the evaluation of scores (N, K, n) that were made before."""
-        return _judged(front, self.rows, scores, made, self.rule, person=self.person)
+        return judged_scores(front, self.rows, scores, made, self.rule, person=self.person)
 
     def beyond(self, front: Frontier, problem: LinearProblem, solved: list[Solved], request: Request) -> list[Solved]:
         """Return points past zero where a path to a zero gap has its smallest held-out gap of rates there.
@@ -234,7 +234,7 @@ def readings_judge(
             for fit, scores in zip(fits, kept, strict=True)
         )
         scores = np.stack([_known(each)[:, held] for each in again])
-        found = _judged(front, rows, scores, made, operating_of(asked), held, codes)
+        found = judged_scores(front, rows, scores, made, operating_of(asked), held, codes)
         if not 1 < parts < FOLDS:
             return found
         wider = widened(found.evaluations[HELD_OUT], FEW_FOLDS**2)
@@ -243,7 +243,7 @@ def readings_judge(
     return judge
 
 
-def _judged(
+def judged_scores(
     front: Frontier,
     given: tuple[Any, Any, Any],
     scores: Array,
@@ -264,8 +264,9 @@ def _judged(
     if rule is None:
         record = rows.judge(task, HELD_OUT, scores)
     else:
-        probable = front.models.probable
-        record = rows.judge_at(task, HELD_OUT, scores, responses_of(scores[:, 0], task, probable), rule, probable)
+        responses = responses_of(scores[:, 0], task, front.models.probable)
+        record = rows.judge_at(task, HELD_OUT, scores, responses, rule, front.models.probable, apart=True)
+        made += "" if rule.asked == "cutoff" else f"; cut-offs placed without each of {FOLDS} folds"
     record = with_notions(replace(record, made=made), front.facts)
     known = (front.facts.notions, task, lambda: responses_of(scores[:, 0], task, front.models.probable))
     record = rows.with_scores(record, *known)

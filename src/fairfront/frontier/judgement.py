@@ -22,6 +22,7 @@ from ..objectives import Array, Attribute, Groups, Task, Within, is_likelihood, 
 from ..objectives.strata import Strata
 from ..problems.fit_rows import person_codes
 from ..problems.pieces import feature_names
+from ..solvers.refits import dealt
 from ..validation import check_text, counted
 from ..validation.inputs import check_labels, check_matrix, check_weights, take_rows, weighted_rows
 from .models import Models, second_class
@@ -141,13 +142,22 @@ class HeldRows:
         asked: Operating | OperatingPoint,
         probability: NDArray[np.bool_],
         side: Side = "above",
+        *,
+        apart: bool = False,
     ) -> Evaluation:
-        """Judge at cut-offs on responses (N, n), of which ``probability`` (N,) says where they are probabilities."""
+        """Judge at cut-offs on responses (N, n), of which ``probability`` (N,) says where they are probabilities.
+
+        ``apart``: every row at those of a rule that were placed without its fold; those of all rows are kept.
+        """
+        good, weight, rule = self.labels == task.favourable, self.weight, asked
         if isinstance(asked, Operating):
-            good = self.labels == task.favourable
-            placed = asked.place(responses, good, self.weight, side)
-            asked = OperatingPoint(asked, placed, probability, name, side)
-        return self.judge(task, name, scores, second_class(asked, responses, task), asked)
+            asked = OperatingPoint(asked, asked.place(responses, good, weight, side), probability, name, side)
+        decided = second_class(asked, responses, task)
+        if apart and isinstance(rule, Operating) and rule.asked != "cutoff":
+            fold = dealt(self.labels, self.person)
+            own = replace(asked, cutoffs=rule.place_apart(responses, good, weight, fold, side)[fold])  # (n, N)
+            decided = second_class(own, responses.T[..., None], task)[..., 0].T
+        return self.judge(task, name, scores, decided, asked)
 
     def group_auc(self, columns: NDArray[np.intp]) -> Array | None:
         """Of each column, for belonging to the smallest group rather than the reference, folded above 0.5."""

@@ -2,9 +2,10 @@
 
 from .epochs import CellSampler
 from .module_fit import FitResult, TorchFairClassifier, Training, fit
+from .module_head import trace_head
 from .module_objectives import TorchObjectives, objectives
 from .module_points import TorchPoints, load, of_label
-from .module_trace import trace, trace_head
+from .module_trace import trace
 from .problem import TorchProblem
 from .rules import DescentRule, PlainRule, SlideRule, SumRule, WeightingRule, pdo_weighting, pdo_weights
 from .step import FairStep, StepRecord

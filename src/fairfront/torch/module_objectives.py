@@ -265,9 +265,9 @@ def _stacked(parts: list[Algebra]) -> Algebra:
     )
 
 
-def on_other_rows(known: TorchObjectives, y: Any, sensitive_features: Any) -> TorchObjectives:
+def on_other_rows(known: TorchObjectives, y: Any, sensitive_features: Any, weight: Any = None) -> TorchObjectives:
     asked = known.labels[0].question
-    found = _asked(replace(asked, groups=replace(asked.groups, min_size=1)), y, sensitive_features)
+    found = _asked(replace(asked, groups=replace(asked.groups, min_size=1)), y, sensitive_features, weight)
     classes = [[label.task.classes for label in each.labels] for each in (known, found)]
     if found.names != known.names or classes[0] != classes[1]:
         raise InputError(

@@ -130,10 +130,13 @@ def load(path: Any, module: Module) -> Frontier:
     return replace(front, models=replace(points, module=module))
 
 
-def assemble_modules(problem: TorchProblem, W: Array, status: tuple[Status, ...], pi: Array, solver: Any) -> Frontier:
-    """Return the frontier of weights (N, 1, P), sorted by loss; the first, plain training, always stays.
+def assemble_modules(
+    problem: TorchProblem, W: Array, status: tuple[Status, ...], pi: Array, solver: Any
+) -> tuple[Frontier, list[int]]:
+    """Return the frontier of weights (N, 1, P), sorted by loss, and which of them it has; plain training is the first.
 
-    Points that another one dominates on loss and worst gaps go, unless a preference asked for them.
+    Points that another one dominates on loss and worst gaps go, unless they are the first, or a preference asked for
+    them.
     """
     algebra, labels = problem.algebra, problem.objectives.labels
     L = np.concatenate([problem.values(W[i : i + 1]) for i in range(len(W))])
@@ -150,7 +153,7 @@ def assemble_modules(problem: TorchProblem, W: Array, status: tuple[Status, ...]
         tasks=tuple(each.task for each in labels) if len(labels) > 1 else (),
     )
     points = Points.from_values(algebra, L[places], tuple(status[i] for i in places), preferences=pi[places])
-    return Frontier(models, points, replace(Facts.of(labels[0], solver), notions=algebra.notions))
+    return Frontier(models, points, replace(Facts.of(labels[0], solver), notions=algebra.notions)), places
 
 
 def of_label(front: Frontier, label: int) -> Frontier:

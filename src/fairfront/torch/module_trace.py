@@ -1,11 +1,8 @@
-"""trace: the frontier of a module, or of its last layer alone.
-
-Plain training reaches the frontier first, then runs slide along it (design of PB-PDO). The last layer alone, on
-features that stay as they are, is a linear model, which the Newton tracer solves.
-"""
+"""trace: the frontier of a module. Plain training reaches it first, then runs slide along it (design of PB-PDO)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -13,29 +10,26 @@ from typing import Any, Literal
 import numpy as np
 
 from ..exceptions import InputError, Progress, progress_bar
-from ..frontier import Frontier, LinearModels
+from ..frontier import Frontier
 from ..objectives import Array
 from ..solvers import PBPDO, Status, Target, run
 from ..solvers.base import TARGETS, tops
 from ..storage.folders import make_folder
-from ..tracing import trace as trace_linear
-from ..validation import MOST_POINTS, check_count, check_flag, check_instance, check_path, check_progress, check_text
+from ..validation import MOST_POINTS, check_count, check_flag, check_instance, check_path, check_progress
 from ..validation.inputs import check_preferences
 from .epochs import train
-from .layers import Scorer, heard
+from .layers import Scorer
 from .module_fit import Training, check_training
-from .module_objectives import objectives
-from .module_points import TorchPoints, assemble_modules
+from .module_folds import TorchFolds
+from .module_objectives import TorchObjectives, objectives
+from .module_points import assemble_modules
 from .modules import (
+    Inputs,
     MakeOptimizer,
     Module,
-    Tensor,
-    called,
-    check_devices,
-    chunks,
     copied,
-    inputs_of,
     is_batch_norm,
+    module_scores,
     optimizer_maker,
     take,
     torch,
@@ -60,6 +54,8 @@ def trace(
     optimizer: MakeOptimizer | None = None,
     stack: bool | None = None,
     checkpoint: Any = None,
+    held_out: bool | Mapping[str, Any] = False,
+    person: Any = None,
     device: Any = None,
     progress: bool | Literal["auto"] = "auto",
     **settings: Any,
@@ -85,6 +81,12 @@ def trace(
     checkpoint : path, optional
         A folder for files written after every epoch of unconstrained training and of the slide; a trace that finds them
         goes on from there, to the same result. A slide by ``solver`` starts again.
+    held_out : bool or mapping
+        Whether all points are also judged on the training rows, by the scores of modules trained in the same way,
+        with the same caps, without the row's fold, one of ten: the evaluation "held_out", for eleven times the time.
+        {"approval_rate": 0.7} judges at that rate.
+    person : array of shape (n,), optional
+        Who each row is, where people have several: folds keep people together, and intervals are those of people.
     device, progress
         As in `fit`.
 
@@ -106,26 +108,64 @@ def trace(
     given = objectives(y, sensitive_features=sensitive_features, **settings)
     work = copied(module, device)
     inputs = tried_inputs(work, X, given.n, given.n_scores)
-    chosen = optimizer_maker(optimizer, config.lr)(list(trainable(work).values()))
-    step = FairStep(work, chosen, given, rule=PlainRule(), memory=config.memory)
-    with torch.random.fork_rng(devices=[]), progress_bar(progress, "training", config.epochs) as bar:
-        torch.manual_seed(config.seed)
-        work.train()
-        train(step, inputs, config, checkpoint=_file(checkpoint, "plain"), bar=bar)
-    problem = TorchProblem(work.eval(), inputs, given)
-    target = _targets(problem, preferences)
-    if solver is not None:
-        outcome = run(problem, solver, problem.start, target)
-        W, status = outcome.W, outcome.status
-    else:
-        make = optimizer_maker(optimizer, after.lr)
-        with torch.random.fork_rng(devices=[]), progress_bar(progress, "sliding", after.epochs) as bar:
-            torch.manual_seed(after.seed)
-            W = _Slide(problem, after, make, bar, checkpoint).ends(target, stack)
-        status = (Status.VISITED,) * len(W)
+    held = TorchFolds.of(given, y, sensitive_features, settings.get("sample_weight"), person, held_out)
+    course = _Course(work, config, after, solver, optimizer, stack, progress)
+    problem, target, W, status = course.ends(inputs, given, preferences, checkpoint)
     every = np.concatenate([problem.start, W])
     pi = np.concatenate([np.full((1, problem.algebra.m), np.nan), target.pi])
-    return assemble_modules(problem, every, (Status.VISITED, *status), pi, after if solver is None else solver)
+    known = (every, (Status.VISITED, *status), pi, after if solver is None else solver)
+    front, places = assemble_modules(problem, *known)
+    if held is None:
+        return front
+    scores = np.empty((len(front), given.n_scores, given.n))
+    for fold, (rest, rows, less) in enumerate(held.parts()):
+        folder = None if checkpoint is None else check_path(checkpoint, "checkpoint") / f"fold-{fold}"
+        without, _, W, _ = course.ends(take(inputs, rest), less, target, folder)
+        ends, mine = np.concatenate([without.start, W])[places], take(inputs, rows)
+        for place, weights in enumerate(ends):
+            there = copied(without.module)
+            there.load_state_dict(without.state(weights))
+            scores[place][:, rows] = module_scores(there.eval(), mine, given.n_scores)
+    return held.judged(front, scores)
+
+
+@dataclass(frozen=True, eq=False)
+class _Course:
+    """How a copy of a module is trained plainly, and how runs go on from there."""
+
+    module: Module
+    training: Training
+    slide: Training
+    solver: PBPDO | None
+    optimizer: MakeOptimizer | None
+    stack: bool | None
+    progress: bool | Literal["auto"]
+
+    def ends(
+        self, inputs: Inputs, given: TorchObjectives, wanted: Any, checkpoint: Any
+    ) -> tuple[TorchProblem, Target, Array, tuple[Status, ...]]:
+        """Return the problem at the end of plain training, where runs should end, and where they do, (R, 1, P).
+
+        ``wanted`` are preferences, how many caps, or the targets of another course.
+        """
+        config, work = self.training, copied(self.module)
+        chosen = optimizer_maker(self.optimizer, config.lr)(list(trainable(work).values()))
+        step = FairStep(work, chosen, given, rule=PlainRule(), memory=config.memory)
+        with torch.random.fork_rng(devices=[]), progress_bar(self.progress, "training", config.epochs) as bar:
+            torch.manual_seed(config.seed)
+            work.train()
+            train(step, inputs, config, checkpoint=_file(checkpoint, "plain"), bar=bar)
+        problem = TorchProblem(work.eval(), inputs, given)
+        target = wanted if isinstance(wanted, Target) else _targets(problem, wanted)
+        if self.solver is not None:
+            outcome = run(problem, self.solver, problem.start, target)
+            return problem, target, outcome.W, tuple(outcome.status)
+        after = self.slide
+        make = optimizer_maker(self.optimizer, after.lr)
+        with torch.random.fork_rng(devices=[]), progress_bar(self.progress, "sliding", after.epochs) as bar:
+            torch.manual_seed(after.seed)
+            W = _Slide(problem, after, make, bar, checkpoint).ends(target, self.stack)
+        return problem, target, W, (Status.VISITED,) * len(W)
 
 
 def _targets(problem: TorchProblem, preferences: Any) -> Target:
@@ -201,79 +241,3 @@ class _Slide:
         except RuntimeError:
             return False
         return True
-
-
-def trace_head(
-    module: Module, X: Any, y: Any, *, sensitive_features: Any, head: str | None = None, **options: Any
-) -> Frontier:
-    """Trace the exact frontier of a module's last linear layer on features that stay as they are.
-
-    Parameters
-    ----------
-    module : nn.Module
-        Trained; it is not changed.
-    X : tensor, array, or tuple of them
-        What the module takes.
-    y, sensitive_features
-        As in `fairfront.trace`.
-    head : str, optional
-        Name of the ``nn.Linear`` whose output the scores are, such as "fc"; by default the module's last one.
-    **options
-        As in `fairfront.trace`: notion, n_points, preferences, ridge, solver...
-
-    Returns
-    -------
-    Frontier
-        With Newton's certificates, which hold for the head on these features; ``select`` gives whole modules.
-    """
-    check_devices(module)
-    parts, kind = dict(module.named_modules()), type(module).__name__
-    linear = [each for each, part in parts.items() if isinstance(part, torch.nn.Linear)]
-    if head is None and not linear:
-        raise InputError(f"{kind} has no nn.Linear, expected one as its last layer.")
-    name = linear[-1] if head is None else check_text(head, "head", "the name of an nn.Linear")
-    if name not in linear:
-        found = type(parts.get(name)).__name__
-        raise InputError(f"head {name!r} is {found}, expected the name of an nn.Linear of {kind}.")
-    layer, features = parts[name], _features(module, X, name)
-    given = {"sensitive_features": sensitive_features, "fit_intercept": layer.bias is not None}
-    front = trace_linear(features, y, **given, **options)
-    points = front.models
-    assert isinstance(points, LinearModels)
-    if points.coef.shape[1] != layer.out_features:
-        raise InputError(
-            f"head {name!r} gives {layer.out_features} scores per row, expected {points.coef.shape[1]} for the labels."
-        )
-    states: list[dict[str, Tensor]] = []
-    for coef, intercept in zip(points.coef, points.intercept, strict=True):
-        state = {key: value.detach().clone() for key, value in module.state_dict().items()}
-        for key, values in (("weight", coef), ("bias", intercept)):
-            full = f"{name}.{key}" if name else key
-            if full in state:
-                state[full] = torch.as_tensor(values, dtype=state[full].dtype, device=state[full].device)
-        states.append(state)
-    made = TorchPoints(tuple(states), points.task, points.loss, layer.out_features, copied(module).eval())
-    words = f"Only the last layer ({name}) was solved; the features of {kind} stayed as they were."
-    facts = replace(front.facts, sentences=(*front.facts.sentences, words))
-    return replace(front, models=made, facts=facts)
-
-
-def _features(module: Module, X: Any, name: str) -> Array:
-    """Return (n, features), with the module as it predicts."""
-    work, inputs = copied(module).eval(), inputs_of(module, X)
-    layer = work.get_submodule(name)
-    if not len(inputs[0]):
-        raise InputError("X has 0 rows, expected at least one sample.")
-    with torch.no_grad(), heard([layer]) as (calls,):
-        for part in chunks(inputs):
-            scores, out = called(work, part), calls[-1][1] if calls else torch.empty(0)
-            same = scores.numel() == out.numel() and torch.allclose(scores.reshape(-1), out.reshape(-1), equal_nan=True)
-            if not same:
-                raise InputError(
-                    f"the scores of the module are not the output of head {name!r}, expected nothing after it; leave "
-                    "out what comes last (such as a sigmoid), or name another head."
-                )
-    found = np.concatenate([given.double().cpu().numpy() for given, _, _ in calls])
-    if found.shape != (len(inputs[0]), layer.in_features):
-        raise InputError(f"the head's input has the shape {found.shape}, expected one row of features per row of X.")
-    return np.asarray(found)

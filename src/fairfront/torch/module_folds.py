@@ -1,0 +1,63 @@
+"""Folds of a module's rows: what is trained without each of them, and the evaluation of all rows by it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..exceptions import InputError
+from ..frontier import Frontier
+from ..frontier.held_out import judged_scores, operating_of, refuse_operating
+from ..measures.cutoffs import Operating
+from ..objectives import Array, take_groups
+from ..problems.fit_rows import person_codes
+from ..solvers.refits import FOLDS, folds_of
+from ..validation import check_flag
+from .module_objectives import Ints, TorchObjectives, on_other_rows
+
+
+@dataclass(frozen=True, eq=False)
+class TorchFolds:
+    """Labels, groups and weights of the rows, the fold of each, who they are, and how cut-offs are placed."""
+
+    objectives: TorchObjectives
+    rows: tuple[Any, Any, Any]
+    fold: Ints
+    person: Ints | None
+    rule: Operating | None
+
+    @classmethod
+    def of(
+        cls, given: TorchObjectives, y: Any, groups: Any, weight: Any, person: Any, asked: bool | Mapping[str, Any]
+    ) -> TorchFolds | None:
+        """Return None where held-out figures were not asked for."""
+        if not isinstance(asked, Mapping) and not check_flag(asked, "held_out"):
+            return None
+        if len(given.labels) > 1:
+            raise InputError(
+                f"held_out judges one label per row, found {len(given.labels)}; leave it out, and evaluate a label of "
+                "`of_label` on validation rows."
+            )
+        refuse_operating(asked, given.labels[0].task)
+        codes = None if person is None else person_codes(person, given.n, None)
+        cells = given.labels[0].layout.cells
+        fold = np.empty(given.n, dtype=np.intp)
+        fold[cells.order] = folds_of(cells, codes)
+        labels = y.detach().cpu().numpy() if hasattr(y, "detach") else np.asarray(y)
+        return cls(given, (labels.reshape(given.n), groups, weight), fold, codes, operating_of(asked))
+
+    def parts(self) -> Iterator[tuple[Ints, Ints, TorchObjectives]]:
+        """Return rows to train on, rows of the fold, and the objectives without it, one fold after the other."""
+        y, groups, weight = self.rows
+        for each in range(FOLDS):
+            rest, n = np.flatnonzero(self.fold != each), self.objectives.n
+            less = None if weight is None else np.asarray(weight)[rest]
+            known = on_other_rows(self.objectives, y[rest], take_groups(groups, rest, n), less)
+            yield rest, np.flatnonzero(self.fold == each), known
+
+    def judged(self, front: Frontier, scores: Array) -> Frontier:
+        """Add the evaluation of scores (N, K, n)."""
+        return judged_scores(front, self.rows, scores, f"{FOLDS} folds, trained again", self.rule, person=self.person)
