@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 from scipy.special import expit
 
 import fairfront as ff
-from fairfront.improvability.attainable import learn_rules
+from fairfront.improvability.attainable import corrections, learn_rules
 from fairfront.improvability.limit import limit_of
 from fairfront.problems.decision_rules import Rules
 
@@ -116,6 +116,26 @@ def test_poor_posteriors_are_said_to_be() -> None:
     found = limit_of(replace(rules, P=sure / sure.sum(axis=1, keepdims=True)))
     assert not found.calibrated
     assert (found.low <= found.expected).all()
+
+
+def test_posteriors_that_miss_interactions_are_said_to() -> None:
+    """Labels and groups depend on two columns each on its own, or on their combination, which no line sees."""
+    told = []
+    for mixed in (False, True):
+        law = Law()
+        if mixed:
+            score = np.where((np.arange(CELLS) % 4 + np.arange(CELLS) // 4) % 2 == 0, 1.0, -1.0)
+            law.good, law.tells = expit(score), [expit(0.5 * score)] * 2
+        for seed in range(8):
+            X, y, group = law.draw(3000, seed)
+            rules = learn_rules(X, y, group, "b", "tpr", favourable=1, approval_rate=0.4, estimators=[None], seed=seed)
+            plain, found = limit_of(rules, 0.95, seed), limit_of(rules, 0.95, seed, corrections(X, rules, seed))
+            assert plain.calibrated or mixed
+            assert not plain.beaten
+            assert (found.low <= plain.low + 1e-12).all()
+            assert np.array_equal(found.high, plain.high)
+            told.append((mixed, found.beaten))
+    assert told == [(mixed, mixed) for mixed, _ in told]
 
 
 def test_a_search_gives_the_limit_and_the_distance_of_every_model(tmp_path: Any) -> None:

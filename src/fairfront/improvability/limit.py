@@ -15,13 +15,17 @@ than is measured, the lower end goes down to what they expect; the upper one is 
 which has no gap. A largest value of noisy ones is too large, so the estimate takes the median of the noise off first
 (Chernozhukov, Lee and Rosen 2013), of the differences to lambda = 0.
 
-No test can show that posteriors miss nothing: the limit is that of what these learners see in these columns.
+A learner of another kind corrects the posteriors by what it finds in their residuals, on rows that it has not seen. If
+its rules measure less at some lambda, significantly for all lambda at once, then the posteriors miss what the columns
+tell, and the limit is lower than was said; the lower end goes down to what these rules measure in any case. Right
+posteriors have the best rules, so that this is said of them with a probability below 1 - `DOUBT`. No test can show that
+nothing is missed: the limit is that of what these learners see in these columns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,7 +38,8 @@ DRAWS, ROWS = 2000, 20_000
 """Draws for the largest deviation, and rows whose influences are in memory at once."""
 EXACT = 1e-9  # below it gaps and errors are rounding
 DOUBT = 0.99
-"""Confidence at which posteriors are said to be poorly calibrated: their rules do otherwise than they expect."""
+"""Confidence at which posteriors are said to be poorly calibrated (their rules do otherwise than they expect), or to
+miss something (rules of corrected ones do better)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +48,8 @@ class Limit:
 
     ``expected`` is what the posteriors expect instead of ``value``, which is measured; ``estimate`` is the value less
     the median of its noise. ``plain`` is the measured gap of the rule of least error, ``most`` the upper end for rules
-    that decide at random. ``calibrated`` says whether expected and measured values agree.
+    that decide at random. ``calibrated`` says whether expected and measured values agree, ``beaten`` whether the rules
+    of corrected posteriors do better than those of the limit.
     """
 
     multipliers: Array
@@ -55,6 +61,7 @@ class Limit:
     plain: float
     most: float
     calibrated: bool
+    beaten: bool = False
 
     def error(self, gaps: Array) -> tuple[Array, Array, Array]:
         """Return the least error at gaps (G,) of at most so much: its estimate and the ends of its band."""
@@ -141,10 +148,17 @@ class _Rows:
         return float(min(ends))
 
 
-def limit_of(rules: Rules, level: float = 0.95, seed: int = 0) -> Limit:
+def residuals(rules: Rules) -> Array:
+    """Return (n, 2) by how much rows measure more than is expected of them if decided for: in error and in gap."""
+    rows = _Rows.of(rules)
+    return np.column_stack([rows.m - rows.M, rows.v - rows.C])
+
+
+def limit_of(rules: Rules, level: float = 0.95, seed: int = 0, corrections: Array | None = None) -> Limit:
     """Return the limit from posteriors of rows left out; the one gap of ``rules`` is that of two groups.
 
-    With ``rules.approval`` it is that of rules that approve this share.
+    With ``rules.approval`` it is that of rules that approve this share. ``corrections`` (n, 2) are what another learner
+    expects of the `residuals` of rows that it has not seen.
     """
     rows, second = _Rows.of(rules), rules.approval
     if second is not None and rules.favourable == 0:
@@ -175,9 +189,26 @@ def limit_of(rules: Rules, level: float = 0.95, seed: int = 0) -> Limit:
     sure = np.abs(doubt) <= _critical(doubts, DOUBT, seed) * np.sqrt(np.diag(doubts)) + 1e-12
     apart = spread - spread[zero] - spread[:, [zero]] + spread[zero, zero]
     noise = _critical(apart, 0.5, seed, two_sided=False) * np.sqrt(np.maximum(np.diag(apart), 0.0))
-    low, plain = np.minimum(value, value - doubt) - half, float(rows.signs @ rates[:, zero])
-    known = value - doubt, value - noise, plain, rows.at_random(second, critical), bool(sure.all())
+    less, beaten = (0.0, False) if corrections is None else _corrected(rows, second, grid, cuts, corrections, seed)
+    low, plain = value + np.minimum(np.minimum(-doubt, less), 0.0) - half, float(rows.signs @ rates[:, zero])
+    known = value - doubt, value - noise, plain, rows.at_random(second, critical), bool(sure.all()), beaten
     return Limit(grid, value, low, value + half, *known)
+
+
+def _corrected(
+    rows: _Rows, second: float | None, grid: Array, cuts: Array, corrections: Array, seed: int
+) -> tuple[Array, bool]:
+    """Return by how much the rules of corrected posteriors change the value, (L,), and whether any surely lowers it."""
+    other = replace(rows, M=rows.M + corrections[:, 0], C=rows.C + corrections[:, 1])
+    apart = np.array([other.cut(each, second) for each in grid])
+    change, spread = np.zeros(len(grid)), np.zeros((len(grid), len(grid)))
+    for some in _blocks(len(rows.share)):
+        turned = other.decided(some, grid, apart) - rows.decided(some, grid, cuts)
+        turned *= rows.share[some, None] * (rows.m[some, None] + grid * rows.v[some, None])
+        change += turned.sum(axis=0)
+        spread += turned.T @ turned  # around 0, where it is if nothing is missed
+    sure = _critical(spread, DOUBT, seed, two_sided=False) * np.sqrt(np.maximum(np.diag(spread), 0.0)) + 1e-12
+    return change, bool((change < -sure).any())
 
 
 def _doubts(rows: _Rows, some: slice, grid: Array, D: Array) -> Array:
