@@ -332,3 +332,15 @@ def test_claims_fail_where_a_group_may_be_worse_off() -> None:
     claims = strict.claims(rows, one, [two], strict.worst_pairs(rows, one))[0]
     assert {"selection of every group", "tpr of every group"} <= set(claims)
     assert min(each.z for each in claims["tpr of every group"]) < 0
+
+
+@pytest.mark.parametrize("good", [0, 1])
+def test_scores_speak_for_the_favourable_label_whichever_it_is(good: int) -> None:
+    given = lender(1500, 0)
+    y = given["y"] if good else 1 - given["y"]
+    found = searched({**given, "y": y}, favourable=good, n_splits=1)
+    assert found.table[0] == searched(given, n_splits=1).table[0]
+    for name, place in {"incumbent": "incumbent", "candidate 'mine'": "candidates"}.items():
+        turned = -given["incumbent"] if place == "incumbent" else {"mine": -given["incumbent"]}
+        with pytest.raises(InputError, match=f"{name} has lower scores where the label is favourable"):
+            searched({**given, "y": y, place: turned}, favourable=good)

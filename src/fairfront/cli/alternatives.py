@@ -53,7 +53,7 @@ def alternatives(
     output: Annotated[Path, path_option("Folder to write the dossier to.", "--output", "-o")],
     incumbent_score: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Scores of the model in use: higher is favourable."),
+        typer.Option(metavar="COLUMN", help="Scores of the model in use: higher for whoever is more likely approved."),
     ] = None,
     incumbent_decision: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Its decisions, with the values of the target.")

@@ -16,7 +16,7 @@ from ..objectives.question import read_classes
 from ..problems.pieces import feature_names
 from ..validation import check_count, check_names, check_number, check_positive, refuse
 from ..validation.inputs import as_numbers, check_labels
-from .estimates import OUTCOMES, Answers, Sample
+from .estimates import JOBS, OUTCOMES, Answers, Sample
 from .families import FAMILIES, USUAL
 from .incumbent import STAND_IN, Incumbent, read_incumbent
 from .requirements import Requirements
@@ -24,6 +24,8 @@ from .split_search import Budget
 
 Flags = NDArray[np.bool_]
 FEWEST = 100
+REVERSED = 4.0
+"""Standard errors below one half at which an AUC is that of scores for the other label."""
 
 
 def read_budget(n_splits: Any, max_fits: Any, max_seconds: Any) -> Budget:
@@ -123,8 +125,21 @@ def read_candidates(
         except InputError as error:
             raise InputError(f"candidate {str(name)!r}: {error}") from error
         assert read.answers is not None
+        refuse_reversed(f"candidate {str(name)!r}", read, sample)
         found[str(name)] = (each, read.answers)
     return found
+
+
+def refuse_reversed(what: str, given: Incumbent, sample: Sample) -> None:
+    """Refuse scores that are surely lower where the label is favourable: they speak for the other label."""
+    if given.answers is None or given.kind != "scores":
+        return
+    area = JOBS["auc"].of(sample, given.answers)
+    if area.plus(-0.5).z < -REVERSED:
+        raise InputError(
+            f"{what} has lower scores where the label is favourable (AUC {area.value:.2f}), expected higher ones; give "
+            "1 - score, or minus the score, or name the other label as favourable."
+        )
 
 
 def refuse_no_gap(wanted: Requirements, sample: Sample, here: Incumbent) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .. import __version__
-from ..exceptions import Progress, progress_bar
+from ..exceptions import Progress, progress_bar, spelled
 from ..measures.cutoffs import Operating
 from ..objectives import Groups
 from ..solvers.base import Journal
@@ -30,6 +30,7 @@ from .arguments import (
     read_labels,
     read_names,
     refuse_no_gap,
+    refuse_reversed,
     texts_of,
 )
 from .estimates import Sample
@@ -84,7 +85,8 @@ def alternatives(
         The group of every row; several columns are taken each on its own unless ``groups`` crosses them.
     incumbent : scores, decisions, fitted model or None
         The model in use, by what it says of these rows, best ones that it was not trained on: on its own training rows
-        it looks better than it is, and alternatives are harder to find. None: plain training stands in.
+        it looks better than it is, and alternatives are harder to find. Scores are higher for whoever is more likely to
+        be approved, whichever label is favourable. None: plain training stands in.
     favourable : the label that is good for the person; by default the second of the sorted classes
     keep : mapping of figures to tolerances
         What an alternative may lose against the incumbent: ``error``, ``auc``, ``gini``, ``ks``, ``log_loss``,
@@ -148,6 +150,7 @@ def alternatives(
     wanted = Requirements.of(keep, improve, nobody_worse, attributes, scored=here.scored, costs=prices is not None)
     if labelled is not None:
         wanted.refuse_unlabelled()
+    refuse_reversed(spelled("incumbent"), here, sample)
     refuse_no_gap(wanted, sample, here)
     given = {} if candidates is None else read_candidates(candidates, X, labels, task, here, sample)
     names = read_families(families, bool(given))

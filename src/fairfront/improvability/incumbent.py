@@ -49,8 +49,9 @@ def read_incumbent(given: Any, X: Any, labels: Any, task: Task, operating: Opera
         if isinstance(given, type):
             raise refuse("incumbent", given, "a fitted model, not a class")
         return _of_model(given, X, labels, task, operating)
-    if isinstance(given, (str, bytes, dict)) or not shape_of(given, spelled("incumbent")):
+    if isinstance(given, (str, bytes, dict)) or not (shape := shape_of(given, spelled("incumbent"))):
         raise refuse("incumbent", given, "scores, decisions, a fitted model, or None")
+    operating = replace(operating, side="above") if len(shape) == 1 else operating
     with spelling({"scores_or_labels": "incumbent", "y_true": "y"}):
         judged = read_judged(labels, given, favourable=task.favourable_label, operating=operating)
     approved = judged.decided == task.favourable
