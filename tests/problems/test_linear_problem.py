@@ -10,8 +10,17 @@ from sklearn.svm import LinearSVC
 
 from fairfront.objectives import LOSSES
 from fairfront.objectives.losses import SmoothedHinge
-from fairfront.problems import FirstOrder, LinearProblem, SecondOrder, WeightedFit, linear, point
-from fairfront.problems.pieces import sorted_design
+from fairfront.problems import (
+    FirstOrder,
+    LinearProblem,
+    SecondOrder,
+    WeightedFit,
+    linear,
+    linear_problem,
+    point,
+    samples,
+)
+from fairfront.problems.sparse_design import sorted_design
 from tests.support.cases import Case, assemble, case_of, central, draw
 
 SMOOTH = [name for name in LOSSES if LOSSES[name].smooth]
@@ -206,3 +215,35 @@ def test_sparse_rows_are_taken_without_a_copy() -> None:
     np.testing.assert_allclose(thin.pull(5, 25, S), full.pull(5, 25, S))
     np.testing.assert_allclose(np.triu(thin.weighted(5, 25, v)), np.triu(full.weighted(5, 25, v)))
     np.testing.assert_allclose(thin.squares(5, 25, v), full.squares(5, 25, v))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_some_rows_lead_near_the_fit_of_all(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(11)
+    X, group = rng.normal(size=(6000, 3)), rng.integers(0, 3, 6000)
+    y, weight = rng.poisson(np.exp(X @ [0.4, -0.2, 0.1])), rng.uniform(0.2, 2.0, 6000) if weighted else None
+    problem = linear_problem(
+        X, y, sensitive_features=group, loss="poisson", notion="link_scale_parity", sample_weight=weight
+    )
+    assert samples.on_few(problem) is None
+    monkeypatch.setattr(samples, "PLENTY", 80)
+    few = samples.on_few(problem)
+    assert few is not None
+    assert 300 < few.piece.n < 500
+    p, W = problem.algebra.p, problem.fit(problem.algebra.p)
+    totals = [np.bincount(few.layout.cells.of_sorted, few.layout.cells.row_weight), few.layout.cells.weight]
+    np.testing.assert_allclose(totals[0], totals[1])
+    near = few.fit(p)
+    assert 1e-3 < np.abs(near - W).max() < 0.2
+    np.testing.assert_allclose(problem.fit(p, near), W, atol=1e-6)
+
+
+def test_sums_of_linear_measures_are_kept_and_equal_to_fresh_ones() -> None:
+    X, y, columns = draw("regression")
+    problem = assemble(X, y, columns["sex"], "regression", ("link_scale_parity",), None)
+    W = np.random.default_rng(5).normal(size=(3, 1, problem.d))
+    asked = (problem.measures, problem.layout.k, problem.inner(W), True)
+    for _ in range(2):
+        for kept, fresh in zip(problem.piece.cell_sums(*asked), problem.piece.fresh_sums(*asked), strict=True):
+            np.testing.assert_allclose(kept, fresh, rtol=1e-12, atol=1e-9)
+    assert problem.piece.kept

@@ -60,7 +60,7 @@ class Poisson(LogLinkLoss):
         near = np.clip(score, -LARGEST, LARGEST)
         m = np.exp(near)
         value = m[..., 0, :] - target * near[..., 0, :]
-        value += xlogy(target, target) - target
+        value += target * np.log(np.where(target > 0.0, target, 1.0)) - target
         m -= target
         return value, m
 

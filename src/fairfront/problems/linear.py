@@ -125,9 +125,11 @@ class LinearProblem:
         """Of sorted rows, (n,) or by cell (c, n) where groups are shares, with the same total in every cell."""
         cells, soft = self.layout.cells, self.layout.cells.shares is not None
         cells = replace(cells, shares=weight) if soft else replace(cells, row_weight=weight)
-        rows = replace(self.piece, cells=cells)
-        objectives = replace(self.objectives, layout=replace(self.layout, cells=rows.cells))
-        return self._with(objectives=objectives, rows=rows)
+        return self.with_piece(replace(self.piece, cells=cells))
+
+    def with_piece(self, rows: Piece) -> Self:
+        """On other rows in memory, with the same total in every cell."""
+        return self._with(objectives=replace(self.objectives, layout=replace(self.layout, cells=rows.cells)), rows=rows)
 
     def with_metric(self, M: Array) -> Self:
         """Directions in the metric M, (K d, K d), or (K d,) for its diagonal."""

@@ -17,9 +17,10 @@ from .design import Frame
 from .linear import LinearProblem
 from .offsets import without_offset
 from .pairs import pair_matrix
-from .pieces import Piece, feature_names, moments
+from .pieces import Piece, feature_names
 from .resources import check_memory
 from .signs import as_signs
+from .sparse_design import moments
 
 
 def linear_problem(

@@ -23,9 +23,10 @@ from ..validation.inputs import check_matrix
 from .design import DenseDesign, Frame
 from .fit_rows import Ints
 from .guesses import Coded, Guess, Scaling, logistic_model
-from .pieces import Names, Piece, feature_names, moments, unfolded
+from .pieces import Names, Piece, feature_names, unfolded
 from .point import Bordered, Point, newton
 from .resources import check_memory, in_threads
+from .sparse_design import moments
 
 if TYPE_CHECKING:
     from .dask.partition import DaskRows

@@ -10,23 +10,21 @@ cache. Both depend on sizes only, and segments are added in the order of the row
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import reduce
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
 from itertools import groupby
 from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ..objectives import Array, Cells, Measure, Objectives
 from ..validation import is_dask
-from .design import ROWS, DenseDesign, Frame, Moments, aligned
+from .design import Frame, aligned
 from .resources import in_threads
-from .sparse_design import SparseDesign, sparse_moments
+from .sparse_design import Design, sorted_design
 
-Design = DenseDesign | SparseDesign
 Names = tuple[str, ...] | None
 Bound = Sequence[tuple[Measure, NDArray[np.intp]]]
 """Measures bound to a loss, each with the index in L of every cell (-1: not needed)."""
@@ -51,16 +49,6 @@ def feature_names(X: Any) -> Names:
     return tuple(columns) if columns and all(isinstance(name, str) for name in columns) else None
 
 
-def moments(X: Any) -> Moments:
-    find = sparse_moments if sparse.issparse(X) else Moments.of
-    with np.errstate(over="ignore", invalid="ignore"):  # such columns are refused
-        return reduce(Moments.joined, (find(X[start : start + ROWS]) for start in range(0, X.shape[0], ROWS)))
-
-
-def sorted_design(X: Any, order: NDArray[np.intp], intercept: bool, frame: Frame | None = None) -> Design:
-    return (SparseDesign if sparse.issparse(X) else DenseDesign)(X, order, intercept, frame)
-
-
 @dataclass(frozen=True, eq=False)
 class Piece:
     """Rows in memory: their design, targets, cells and what is added to their scores, all in sorted order."""
@@ -69,6 +57,7 @@ class Piece:
     targets: Array
     cells: Cells
     offset: Array | None = None
+    kept: dict[Any, tuple[Array, Array]] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, X: Any, objectives: Objectives, frame: Frame | None = None, offset: Array | None = None) -> Piece:
@@ -110,7 +99,24 @@ class Piece:
         return float(np.average(self.targets, weights=self.cells.row_weight))
 
     def cell_sums(self, measures: Bound, k: int, W: Array, gradients: bool) -> tuple[Array, ...]:
-        """Return the sums of the measures over their cells, (R, k), and of the gradients, (k, R K, d), if asked for."""
+        """Return the sums of the measures over their cells, (R, k), and of the gradients, (k, R K, d), if asked for.
+
+        Those of measures that are linear in the scores are found once and kept.
+        """
+        straight = [each for each in measures if each[0].linear]
+        found = self.fresh_sums([each for each in measures if not each[0].linear], k, W, gradients)
+        if straight:
+            asked = (k, W.shape[1], *((bound, where.tobytes()) for bound, where in straight))
+            if asked not in self.kept:
+                L, G = self.fresh_sums(straight, k, 0.0 * W[:1], True)
+                self.kept[asked] = L[0], G
+            base, slope = self.kept[asked]
+            found[0][...] += base + W.reshape(len(W), -1) @ slope.reshape(k, -1).T
+            if gradients:
+                found[1].reshape(k, *W.shape)[...] += slope[:, None]
+        return found
+
+    def fresh_sums(self, measures: Bound, k: int, W: Array, gradients: bool) -> tuple[Array, ...]:
         R, K, d = W.shape
         flat = aligned(np.ascontiguousarray(W.reshape(R * K, d)))
 
@@ -170,7 +176,7 @@ class Piece:
             for (bound, _), per_cell in zip(measures, factors, strict=True):
                 if cells.shares is not None:
                     factor = per_cell @ cells.shares[:, start:stop]
-                elif per_cell[cell] == 0.0:
+                elif per_cell[cell] == 0.0 or bound.linear:
                     continue
                 else:
                     factor = per_cell[cell] * (1.0 if cells.row_weight is None else cells.row_weight[start:stop])
@@ -221,7 +227,7 @@ class Piece:
             out += self.design.pull(start, stop, bent).reshape(V.shape)
         return out
 
-    @property
+    @cached_property
     def squares(self) -> Array:
         def ask(chunks: Chunks) -> tuple[Array]:
             return (self.diagonal(((start, stop, np.ones((1, 1, stop - start))) for start, stop, _ in chunks), 1),)

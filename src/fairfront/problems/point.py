@@ -218,6 +218,7 @@ ROUNDING, MOST_STEPS = 1e-13, 100
 """Share of the value below which a predicted decrease is rounding, and most Newton steps."""
 SEPARATED = 1e-3
 """Share of the first value below which further decrease is ignored; without it separable data would never end."""
+FAST = 1e-3  # share of the promised decrease that steps leave while they keep a Hessian; behind links it bends little
 ARMIJO, EQUAL, HALVINGS = 1e-4, 1e-15, 15
 """Share of the promised decrease that a step has to bring, change of a value that is none, and most shorter steps."""
 QUASI = {"maxiter": 2000, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 20}
@@ -231,7 +232,7 @@ def fit_cells(problem: LinearProblem, omega: Array, W: Array, second_order: bool
         path.append(problem.loss)
     for loss in dict.fromkeys(path):
         twin = problem.with_loss(loss).without_metric()
-        W = newton(twin, omega, W) if second_order else lbfgs(twin, omega, W)
+        W = newton(twin, omega, W, FAST if loss.link else 0.0) if second_order else lbfgs(twin, omega, W)
     return W
 
 
@@ -248,22 +249,23 @@ def _value_gradient(problem: Curved, omega: Array, W: Array) -> tuple[float, Arr
     return float(point.L[0] @ omega), (omega @ point.D[0]).reshape(W.shape)
 
 
-def newton(problem: Curved, omega: Array, W: Array) -> Array:
+def newton(problem: Curved, omega: Array, W: Array, fast: float = 0.0) -> Array:
     """Damped Newton with exact Hessians; where they lack curvature, L-BFGS brings W nearer first."""
-    W, done = _descend(problem, omega, W)
-    return W if done else _descend(problem, omega, lbfgs(problem, omega, W))[0]
+    W, done = _descend(problem, omega, W, fast)
+    return W if done else _descend(problem, omega, lbfgs(problem, omega, W), fast)[0]
 
 
-def _descend(problem: Curved, omega: Array, W: Array) -> tuple[Array, bool]:
+def _descend(problem: Curved, omega: Array, W: Array, fast: float) -> tuple[Array, bool]:
     """Take Newton steps until the decrease that the last Hessian predicts is rounding (done) or a step fails."""
     value, gradient = _value_gradient(problem, omega, W)
-    first = max(abs(value), TINY)
+    first, decrement = max(abs(value), TINY), np.inf
     factor: Factor | None = None
     for _ in range(MOST_STEPS):
         least = ROUNDING * max(abs(value), SEPARATED * first)
         if factor is not None and _newton_step(factor, gradient)[1] <= least:
             return W, True
-        factor = convexified(problem.hessian(W, omega), np.empty((0, W.size)), np.empty(0, dtype=bool))
+        if factor is None or _newton_step(factor, gradient)[1] > fast * decrement:
+            factor = convexified(problem.hessian(W, omega), np.empty((0, W.size)), np.empty(0, dtype=bool))
         step, decrement = _newton_step(factor, gradient)
         if decrement <= least:
             return W, True

@@ -11,11 +11,15 @@ from numpy.typing import NDArray
 
 from ..objectives import Array
 from .linear import LinearProblem
-from .pieces import Piece, sorted_design
+from .pieces import Piece
 from .point import TINY
+from .sparse_design import sorted_design
 
 CHUNK_BYTES = 1 << 18
 """Scores of a chunk of rows for all runs; with several times as many, what is computed from them leaves the cache."""
+
+FEW, PLENTY = 16, 500
+"""One row of so many is enough to begin with, where so many rows are left per weight, and in every cell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,18 +77,11 @@ class Samples:
 
     def thinned(self, most: int) -> Samples:
         """Return the samples on every m-th row of cells that have far more than ``most`` rows, of shares on all."""
-        cells = self.piece.cells
-        if cells.shares is not None:
+        if self.piece.cells.shares is not None:
             return self
-        kept = [np.arange(a, b, max(1, int(b - a) // most)) for a, b in pairwise(cells.offsets)]
-        rows = np.concatenate(kept)
-        offsets = np.concatenate([[0], np.cumsum([len(each) for each in kept])]).astype(np.intp)
-        weight = None if cells.row_weight is None else cells.row_weight[rows]
-        thin = replace(cells, offsets=offsets, row_weight=weight)
-        design = sorted_design(self.piece.design.X, rows, False)
-        offset = None if self.piece.offset is None else self.piece.offset[rows]
-        thinned = Piece(design, self.piece.targets[rows], thin, offset)
-        return Samples._of(self.problem, thinned, self.counts[:, rows])
+        kept = [np.arange(a, b, max(1, int(b - a) // most)) for a, b in pairwise(self.piece.cells.offsets)]
+        thinned = some_rows(self.piece, kept)
+        return Samples._of(self.problem, thinned, self.counts[:, np.concatenate(kept)])
 
     def single(self, sample: int) -> LinearProblem:
         cells = self.piece.cells
@@ -142,3 +139,26 @@ class Samples:
         found = problem.unfolded(H / problem.objectives.weights[:, None, None, None, None])
         found[-1] = np.diag(np.tile(problem.penalised, K))
         return problem.terms.hessians(found)
+
+
+def some_rows(piece: Piece, kept: list[NDArray[np.intp]]) -> Piece:
+    """Return the rows with these places in each cell, without those that are left out; not for shares."""
+    rows, cells = np.concatenate(kept), piece.cells
+    offsets = np.concatenate([[0], np.cumsum([len(each) for each in kept])]).astype(np.intp)
+    weight = None if cells.row_weight is None else cells.row_weight[rows]
+    design = sorted_design(piece.design.X, rows, False)
+    offset = None if piece.offset is None else piece.offset[rows]
+    return Piece(design, piece.targets[rows], replace(cells, offsets=offsets, row_weight=weight), offset)
+
+
+def on_few(problem: LinearProblem) -> LinearProblem | None:
+    """Return the problem on a part of its rows, where that has plenty: its solution is near that of all rows."""
+    piece, size = problem.rows, problem.K * problem.d
+    if not isinstance(piece, Piece) or piece.cells.shares is not None or piece.n < FEW * PLENTY * size:
+        return None
+    steps = [max(1, min(FEW, int(b - a) // PLENTY)) for a, b in pairwise(piece.cells.offsets)]
+    few = some_rows(piece, [np.arange(a, b, s) for (a, b), s in zip(pairwise(piece.cells.offsets), steps, strict=True)])
+    base = np.ones(few.n) if few.cells.row_weight is None else few.cells.row_weight
+    total = np.add.reduceat(base, few.cells.offsets[:-1])
+    scale = np.repeat(piece.cells.weight / np.maximum(total, TINY), np.diff(few.cells.offsets))
+    return problem.with_piece(replace(few, cells=replace(few.cells, row_weight=base * scale)))

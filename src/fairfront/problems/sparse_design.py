@@ -1,7 +1,8 @@
-"""Sparse design matrices: CSR rows sorted by cell, and what they say of their columns."""
+"""Sparse design matrices: CSR rows sorted by cell, what they say of their columns, and which kind a matrix has."""
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..objectives import Array
-from .design import Frame, Moments, aligned, run_of_rows
+from .design import ROWS, DenseDesign, Frame, Moments, aligned, run_of_rows
 
 
 def canonical(X: Any) -> Any:
@@ -77,3 +78,16 @@ class SparseDesign:
 
     def squares(self, start: int, stop: int, v: Array) -> Array:
         return np.asarray(self.taken(start, stop).power(2).T @ v)
+
+
+Design = DenseDesign | SparseDesign
+
+
+def moments(X: Any) -> Moments:
+    find = sparse_moments if sparse.issparse(X) else Moments.of
+    with np.errstate(over="ignore", invalid="ignore"):  # such columns are refused
+        return reduce(Moments.joined, (find(X[start : start + ROWS]) for start in range(0, X.shape[0], ROWS)))
+
+
+def sorted_design(X: Any, order: NDArray[np.intp], intercept: bool, frame: Frame | None = None) -> Design:
+    return (SparseDesign if sparse.issparse(X) else DenseDesign)(X, order, intercept, frame)

@@ -13,6 +13,7 @@ from ..objectives import Array
 from ..objectives.losses import Squared
 from ..problems import LinearProblem
 from ..problems.point import DENSE_LIMIT
+from ..problems.samples import on_few
 from .base import TINY, Journal, Mask, Status, Target
 from .constraints import constraints
 from .sqp import PRECISE, Knot, KnotSolver
@@ -55,9 +56,13 @@ def unheard(knot: Knot) -> None:
 def plain_training(newton: Newton, problem: LinearProblem, start: Array | None = None) -> tuple[Array, Array]:
     """Return weights (K, d) of training without caps, and the multipliers of all rows.
 
-    Where signs are bound, a path without gaps leads from training without them to the optimum inside the bounds.
+    Of very many rows, some lead near it first. Where signs are bound, a path without gaps leads from training without
+    them to the optimum inside the bounds.
     """
-    W, gaps = problem.fit(problem.algebra.p, start), problem.algebra
+    gaps = problem.algebra
+    if start is None and (few := on_few(problem)) is not None:
+        start = few.fit(gaps.p)
+    W = problem.fit(gaps.p, start)
     if not problem.terms.bounds:
         return W, np.zeros(len(constraints(newton, problem, W).b))
     assert gaps.signs is not None

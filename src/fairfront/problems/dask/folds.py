@@ -80,7 +80,7 @@ class _Ask:
         weight = np.bincount(cell, some.weight, minlength=count + 1)[:count].astype(np.float64)
         if not piece.n:
             return np.zeros((N, self.k)), np.zeros((self.k, N * K, d)), np.zeros((N, K, K, d, d)), weight
-        L, G = piece.cell_sums(self.measures, self.k, self.W, True)
+        L, G = piece.fresh_sums(self.measures, self.k, self.W, True)
         pairs = zip(self.W, self.factors, strict=True)
         H = np.stack([piece.products(self.measures, factors, W, False) for W, factors in pairs])
         return L, G, H, weight

@@ -15,8 +15,9 @@ from ...exceptions import InputError
 from ...objectives import Array, Cells
 from ...storage.folders import writing
 from ..design import ROWS, DenseDesign, Frame
-from ..pieces import Bound, Factors, Piece, Product, sorted_design, summed
+from ..pieces import Bound, Factors, Piece, Product, summed
 from ..resources import one_thread
+from ..sparse_design import sorted_design
 from .passes import Runner, require_dask
 from .scan import Key, Sides
 
@@ -208,7 +209,7 @@ class DaskRows:
         return tuple(array.copy() for array in self.memo[key])
 
     def cell_sums(self, measures: Bound, k: int, W: Array, gradients: bool) -> tuple[Array, ...]:
-        ask = partial(Piece.cell_sums, measures=measures, k=k, W=W, gradients=gradients)
+        ask = partial(Piece.fresh_sums, measures=measures, k=k, W=W, gradients=gradients)
         if len(W) > 1:
             return self.total(ask)
         if gradients and self._brings(k, W[0]):

@@ -16,7 +16,7 @@ from ...exceptions import InputError
 from ...objectives import Array
 from ...validation.inputs import as_columns, as_weights, check_labels, check_matrix, factorize, weighted_rows
 from ..design import Moments
-from ..pieces import moments
+from ..sparse_design import moments
 from .passes import check_sizes
 
 Key = tuple[Any, ...]
