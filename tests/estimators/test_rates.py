@@ -366,6 +366,6 @@ def test_notions_are_traced_in_rates_or_refused(name: str) -> None:
     front = ff.trace(X, y, **known)
     record = front.evaluations["held_out"]
     found = np.max([record[f"{rate}_gap"] for rate in REGISTERED[name].rates], axis=0)
-    enough = record["approval_rate"] > 0.05  # precisions of fewer than ten people are those of rounded counts
+    enough = record["approval_rate"] > 0.2  # below, groups have fewer than ten mistakes, whose number is rounded
     assert enough.sum() > 1
     np.testing.assert_allclose(front.gaps[enough, 0], found[enough], atol=1e-12)

@@ -103,6 +103,22 @@ def test_rules_have_no_cutoff_of_their_own(runs):
     assert "fairfront:cutoff" not in {each["name"] for each in parameters["properties"]}
 
 
+def test_rules_tell_what_their_probabilities_are_worth(runs):
+    run = runs["rates"]
+    model, other = chosen(run), run.select(id=0)
+    place = run.frontier.place(model.facts["model"]["id"])
+    found = model.facts["model"]["posteriors"]
+    assert [each["of"] for each in found] == list(run.frontier.models.rate_names)
+    assert [each["expected"] for each in found] == run.frontier.models.expected[place].tolist()
+    assert "## Expected and measured rates" in model.card
+    assert "The model is optimal for its posteriors, and not certified" in model.card
+    lines, same = (each.facts["parts"]["test"]["groups"]["sex"][-1] for each in (model, other))
+    assert lines["brier"] == same["brier"]  # probabilities of the label are those of all rules
+    assert abs(lines["mean_score"][0] - lines["base_rate"]) < 0.05
+    assert "All rules share them" in model.card
+    assert "Calibration is not defined: scores are not probabilities." in chosen(runs["hinge"]).card
+
+
 def test_an_end_that_is_not_zero_is_not_written_as_zero():
     assert difference([-0.002295, -0.005051, 0.000461]) == "-0.0023 (-0.0051 to 0.0005)"
     assert difference([0.0, -0.006, 0.006]) == "0.000 (-0.006 to 0.006)"

@@ -160,6 +160,29 @@ def test_expected_is_measured_where_posteriors_are_true() -> None:
     assert any(two.gaps(two.measured(two.decide(rule.weights))) * rule.multipliers < 0.0 for rule in path)
 
 
+@pytest.mark.parametrize(("groups", "families"), [(3, "odds"), (4, "tpr"), (3, "selection")])
+def test_wrong_posteriors_do_not_lead_beyond_deciding_everyone_alike(groups: int, families: str) -> None:
+    for seed in range(4):
+        rules, rng = table(150, groups, families=families, seed=seed), np.random.default_rng(seed)
+        rules = replace(
+            rules, own=(own := rng.permutation(rules.own)), label=rules.pairs[own, 0]
+        )  # says nothing of rows
+        q = len(rules.offset)
+        alike = max(rules.utility(rules.expected(np.full(150, j))) for j in range(2))
+        path = dual_path(rules, np.full(q, 0.4), 8)
+        assert len(path) == 8
+        for rule in path:
+            table_ = rules.expected(rules.decide(rule.weights))
+            assert np.abs(rule.multipliers).max() < 100.0  # no caps that nothing can meet
+            assert rules.utility(table_) > alike - 0.02  # ties are decided one way
+            # no rule gains more whose gaps are as low, on the side that each was lowered from
+            signs, z = np.sign(rule.multipliers), rules.gaps(table_)
+            at_most = np.where(signs == 0.0, 4.0, signs * z)
+            middle = np.where(signs == 0.0, 0.0, signs * 0.5 * (at_most - 4.0))
+            half = np.where(signs == 0.0, 4.0, 0.5 * (at_most + 4.0))
+            assert rules.utility(table_) == pytest.approx(best_mixture(rules, half, -middle), abs=1e-7)
+
+
 def test_measured_gaps_come_near_their_caps() -> None:
     rules = table(4000, 3, families="odds", seed=4)
     plain = np.abs(rules.gaps(rules.measured(rules.decide(rules.weights(np.zeros(6))))))

@@ -20,6 +20,7 @@ from ..frontier.cautions import notes_of
 from ..frontier.judgement import operating_words
 from ..frontier.linear_models import LinearModels
 from ..frontier.rate_frontier import Rates
+from ..frontier.rule_models import RuleModels
 from ..objectives import Array, Task, is_likelihood
 from ..storage.documents import parse_json, read_bytes
 from ..tables.encoder import NONE, OTHER, Block, NumberBlock, TableEncoder
@@ -66,6 +67,7 @@ def card_of(run: Run, decision: Decision) -> dict[str, Any]:
             "notes": list(notes_of(front, place)),
             "certified": bool(front.certified[place]),
             "training_gap": {"unit": front.facts.unit, "value": float(front.gaps[place].max())},
+            "posteriors": _posteriors(front.models, place),
         },
         "about": {name: decision.about.get(name) for name in ABOUT},
         "decision": _decision(decision),
@@ -83,6 +85,14 @@ def card_of(run: Run, decision: Decision) -> dict[str, Any]:
         "stability": _stability(run, decision.id),
         "versions": {name: value for name, value in run.manifest["versions"].items() if isinstance(value, str)},
     }
+
+
+def _posteriors(models: Any, place: int) -> list[dict[str, Any]] | None:
+    """Of rules, the rates that posteriors expect of every group, and those measured on rows left out."""
+    if not isinstance(models, RuleModels):
+        return None
+    both = zip(models.rate_names, models.expected[place].tolist(), models.measured[place].tolist(), strict=True)
+    return [{"of": name, "expected": expected, "measured": measured} for name, expected, measured in both]
 
 
 def _decision(decision: Decision) -> dict[str, Any]:

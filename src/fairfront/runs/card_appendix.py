@@ -49,6 +49,7 @@ def appendix(card: Mapping[str, Any]) -> Iterator[Section]:
             yield Section(f"Means before and after on {name}", (shifts_table({name: part}),), True)
     if card["parts"]:
         yield Section("All gaps", (worst_table(card, card["parts"]), GAPS_SAID), True)
+    yield from _posteriors(card)
     yield from _calibration(card)
     found = card["coefficients"]
     if found is not None and len(found["lines"]) > main_lines(found):
@@ -72,17 +73,35 @@ def _reproduction(card: Mapping[str, Any]) -> Iterator[str]:
     yield f"Written by fairfront {card['fairfront']}; {versions}."
 
 
+def _posteriors(card: Mapping[str, Any]) -> Iterator[Section]:
+    if (found := card["model"]["posteriors"]) is not None:
+        rows = [(each["of"], *(number(each[name]) for name in ("expected", "measured"))) for each in found]
+        said = (
+            "The rule is the best for the probabilities that it weighs. Expected: rates of its decisions if these were "
+            f"right. Measured: the same on {card['model']['measured_on']}. Where the two are far apart, the "
+            "probabilities are wrong for that group, and so may be what is best."
+        )
+        table = Table(("group", "expected", "measured"), tuple(rows))
+        yield Section("Expected and measured rates", (table, said), True)
+
+
 def _calibration(card: Mapping[str, Any]) -> Iterator[Section]:
     for each in card["groups"]:
-        rows = [
-            (name, line["group"], *(estimate(line[key]) for key in CALIBRATION))
+        lines = [
+            (name, line)
             for name, part in shown_parts(card).items()
             for line in part["groups"][each["attribute"]]
             if all(key in line for key in CALIBRATION)
         ]
-        if rows:
+        if lines and all(isinstance(line["brier"], str) for _, line in lines):
+            why = f"Calibration is {estimate(lines[-1][1]['brier'])}."
+            yield Section(f"Calibration by {each['attribute']}", (why,), True)
+        elif lines:
             said = "Calibrated: slope 1, observed minus predicted 0. A slope below 1 means probabilities too extreme."
             said += f" Probabilities are those of {card['model']['favourable']}."
+            if card["model"]["posteriors"] is not None:
+                said += " All rules share them, and none decides by them alone."
+            rows = [(name, line["group"], *(estimate(line[key]) for key in CALIBRATION)) for name, line in lines]
             table = Table(("part", "group", *(HEADS[key] for key in CALIBRATION)), tuple(rows))
             yield Section(f"Calibration by {each['attribute']}", (table, said), True)
 
@@ -107,6 +126,7 @@ def _training(card: Mapping[str, Any]) -> str:
     model, gap = card["model"], card["model"]["training_gap"]
     sure = "known to be the global optimum of the training loss at its gap"
     status = sure if model["certified"] else "not certified to be a global optimum"
+    status = status if model["posteriors"] is None else f"optimal for its posteriors, and {status}"
     other = "which is not a gap between rates" if gap["unit"] != "rate gap" else "measured on training rows left out"
     return (
         f"The model is {status}. Its training {gap['unit']} is {number(gap['value'])}: the quantity that training "

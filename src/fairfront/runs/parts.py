@@ -20,6 +20,7 @@ from ..exceptions import progress_bar
 from ..frontier import Frontier
 from ..frontier.judgement import encode_labels, resolve_attributes
 from ..frontier.models import second_class
+from ..frontier.rule_models import RuleModels
 from ..frontier.selection import plain_place
 from ..measures.audit_record import Audit, audits
 from ..measures.cutoffs import Operating, Side
@@ -95,7 +96,8 @@ def judged_points(
         own = {key: {"value": value, "difference": change} for key, (value, change) in told.items()}
         found[str(int(front.ids[place]))] = {**common, "figures": own, "moves": moves}
     if name != "validation":
-        judged = _audits(front, rows, settings, scores, responses)
+        given = [_given(front, place, scores, responses) for place in front.solved.tolist()]
+        judged = _audits(front, rows, settings, given)
         with progress_bar(progress, f"judging on {name}", len(found)) as bar:
             for done, (one, audit) in enumerate(zip(found.values(), judged, strict=True), start=1):
                 one |= _of_audit(audit.to_dict(small=small), all_of(front.facts.notions, front.facts.task))
@@ -106,11 +108,29 @@ def judged_points(
                 one["worst"] += more
         for one in found.values():
             _as_audited(one, found[str(int(front.ids[plain]))])
+        if isinstance(front.models, RuleModels):
+            _calibrate(found, front, rows, settings, small)
     if rows.person is not None:
         people = People.of(decided, labels, task, attributes, weight, rows.person, plain)
         for place in front.solved.tolist():
             people.widen(found[str(int(front.ids[place]))], place)
     return found
+
+
+def _calibrate(found: Mapping[str, Any], front: Frontier, rows: Part, settings: Settings, small: int) -> None:
+    """Take the calibration of the label's probabilities, which all rules share: scores of rules are none."""
+    assert isinstance(front.models, RuleModels)
+    P, task = front.models.probabilities(rows.X), front.facts.task
+    good = P[:, task.favourable]
+    middle = 0.5 if good.min() < 0.5 <= good.max() else float(np.median(good))  # decisions are not read
+    if task.kind == "binary" and not good.min() < middle <= good.max():
+        return
+    given = (good, Operating(cutoff=middle, side="above")) if task.kind == "binary" else (P, Operating())
+    lines = _of_audit(next(_audits(front, rows, settings, [given])).to_dict(small=small), ())["groups"]
+    for one in found.values():
+        for name, each in one["groups"].items():
+            for line, told in zip(each, lines[name], strict=True):
+                line |= {key: told[key] for key in CALIBRATION if key in told}
 
 
 def _as_audited(one: dict[str, Any], plain: Mapping[str, Any]) -> None:
@@ -143,8 +163,8 @@ def _ranked(front: Frontier, scores: Array, responses: Array | None) -> Array:
     return scores[:, 0] if task.favourable == 1 else -scores[:, 0]
 
 
-def _audits(front: Frontier, rows: Part, settings: Settings, scores: Array, responses: Array | None) -> Iterator[Audit]:
-    """Audit every solved point; groups that training compared are compared here too, unless they are a few people.
+def _audits(front: Frontier, rows: Part, settings: Settings, given: Sequence[tuple[Any, Operating]]) -> Iterator[Audit]:
+    """Audit what points give; groups that training compared are compared here too, unless they are a few people.
 
     Those that it left out are not: figures of the choice are not about them either.
     """
@@ -157,11 +177,10 @@ def _audits(front: Frontier, rows: Part, settings: Settings, scores: Array, resp
         min_size=max(1, min(FEWEST, int(min(second)))),
     )
     models = []
-    for place in front.solved.tolist():
-        given, operating = _given(front, place, scores, responses)
+    for answers, operating in given:
         known: dict[str, Any] = {"favourable": task.favourable_label, "operating": operating}
         kind: Any = "regression" if task.kind == "regression" else "classification"
-        models.append(read_judged(rows.y, given, task=kind, sample_weight=rows.weight, **known))
+        models.append(read_judged(rows.y, answers, task=kind, sample_weight=rows.weight, **known))
     known = {"left_out": dict(front.facts.left_out), "more": all_of(front.facts.notions, task)}
     return audits(models, rows.groups, options, n_resamples=RESAMPLES, random_state=settings.seed, **known)
 

@@ -30,6 +30,8 @@ PAST = (0.5, 2.0)
 """How far past zero a sorted path goes on, measured: half of the plain gap, or two standard errors if that is more."""
 ROUNDS, DAMPING = 3, 0.5
 """Times that caps are corrected by what was measured, and the share of the difference that is taken over."""
+CORRECTIONS = (1.0, 0.5, 0.25, 0.0)
+"""Shares of a correction that are tried, in turn, until some rule is within the caps."""
 GAP, PASSES = 1e-6, 400
 """Duality gap at which a cap is solved, and most rules that are tried for one."""
 INWARD = 0.5  # how far from the best multipliers to those of the linear program the next rule is tried
@@ -107,10 +109,22 @@ class Pool:
         return self.gains[-1], self.gaps[-1]
 
     def seed(self) -> None:
-        """Start with the rules that decide everyone alike, whose rates have no gap; not for a fixed approval rate."""
+        """Start with the rules that decide everyone alike; not for a fixed approval rate."""
         if self.rules.approval is None:
             for j in range(self.rules.K):
                 self.add(np.full(len(self.rules.P), j, dtype=np.intp))
+
+    def floor(self, caps: Array) -> float:
+        """Return what can surely be gained within caps: by deciding everyone alike, else by nothing but mistakes."""
+        alike = self.rules.K if self.rules.approval is None else 0
+        within = [k for k in range(alike) if (_over(self.rules, self.gaps[k], caps) <= 0.0).all()]
+        return max((self.gains[k] for k in within), default=-float(self.rules.cost.max())) - GAP
+
+    def value(self, at: Array, decided: Ints, caps: Array, delta: Array) -> float:
+        """Return the dual at multipliers with the decisions that are best there: no rule within caps gains more."""
+        table = self.rules.expected(decided)
+        lost = float(at @ (self.rules.gaps(table) + delta))
+        return self.rules.utility(table) - lost + float(caps @ np.abs(at))
 
     def solve(self, caps: Array, delta: Array) -> tuple[Array, float]:
         """Return the multipliers of the linear program of all planes, and its value, a lower bound of the dual."""
@@ -142,7 +156,11 @@ def solve_caps(pool: Pool, caps: Array, delta: Array, start: Array) -> tuple[Arr
 
 
 def dual_path(rules: Rules, tops: Array, n_points: int) -> list[Rule]:
-    """Any number of gaps: caps fall evenly to zero, each corrected until it means measured rates."""
+    """Any number of gaps: caps fall evenly to zero, each corrected until it means measured rates.
+
+    A correction is that of one rule; where it leaves less to be gained within the caps than deciding everyone alike
+    does, or nothing, less of it is taken. Caps that no rule meets without any end the path.
+    """
     none = np.zeros(len(tops))
     found = [Rule(none, rules.weights(none))]
     pool, delta, at = Pool(rules), none, none
@@ -150,10 +168,22 @@ def dual_path(rules: Rules, tops: Array, n_points: int) -> list[Rule]:
     for share in np.linspace(1.0, 0.0, n_points)[1:]:
         caps, tried = share * tops, []
         for _ in range(ROUNDS):
-            at, decided, left = solve_caps(pool, caps, delta, at)
-            z = rules.gaps(rules.measured(decided))
-            over = np.where(rules.two_sided, np.abs(z), z) - caps
-            tried.append((float(np.maximum(over, 0.0).max()), Rule(at, rules.weights(at), left)))
+            for less in CORRECTIONS:
+                now = less * delta
+                to, decided, left = solve_caps(pool, caps, now, at)
+                if pool.value(to, decided, caps, now) >= pool.floor(caps):
+                    break
+            else:
+                break
+            at, delta, z = to, now, rules.gaps(rules.measured(decided))
+            over = float(np.maximum(_over(rules, z, caps), 0.0).max())
+            tried.append((over, Rule(at, rules.weights(at), left)))
             delta = delta + DAMPING * (z - rules.gaps(rules.expected(decided)) - delta)
+        if not tried:
+            break
         found.append(min(tried, key=lambda each: each[0])[1])
     return found
+
+
+def _over(rules: Rules, z: Array, caps: Array) -> Array:
+    return np.asarray(np.where(rules.two_sided, np.abs(z), z) - caps)
