@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from scipy.special import erf, expit
+from scipy.special import erf, expit, ndtr
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
@@ -19,7 +19,7 @@ from fairfront.improvability import dossier
 from fairfront.improvability.dossier_layout import Part
 from fairfront.improvability.estimates import JOBS, Answers, Sample
 from fairfront.improvability.families import FAMILIES
-from fairfront.improvability.requirements import Contrast, Requirements
+from fairfront.improvability.requirements import Contrast, Requirements, weakest
 from fairfront.improvability.sections import Search, Section
 from fairfront.improvability.split_search import combined, halves
 from fairfront.objectives import Attribute
@@ -154,19 +154,42 @@ def test_an_alternative_that_exists_is_found_and_kept() -> None:
 
 @pytest.mark.slow
 def test_no_alternative_is_claimed_where_none_exists() -> None:
-    p = [searched(lender(1500, seed, weight=0.0), keep={"auc": 0.0}).p_value for seed in range(8)]
-    assert sum(each <= 0.05 for each in p) <= 1
+    p = [searched(lender(1500, seed, weight=0.0), keep={"auc": 0.0}).p_value for seed in range(20)]
+    assert sum(each <= 0.05 for each in p) == 0
     found = searched(lender(1500, 0, weight=0.0), keep={"auc": 0.0})
     assert not found.qualified
     assert "does not show that there is none" in found.sentence
 
 
+def test_a_split_claims_what_is_not_so_as_often_as_its_level() -> None:
+    """Incumbent and candidate are the best score with noise each, so that neither has the smaller gap.
+
+    Their AUC is kept for sure, so that nothing but the gap decides: of 300 splits, not more than 5 % and two standard
+    errors have a p-value of at most .05, and not so few that the test could hardly claim anything.
+    """
+    claims = 0
+    for seed in range(300):
+        given, random = lender(1000, seed, shift=1.0, weight=0.0), np.random.default_rng([1, seed])
+        mine, other = given["incumbent"] + random.normal(size=(2, 1000))
+        codes = (given["sensitive_features"]["group"] == "b").astype(np.intp)
+        rows = Sample(given["y"] == 1, np.ones(1000), (Attribute("group", ("a", "b"), codes),))
+        said = [Answers(each >= np.median(each), each) for each in (mine, other)]
+        wanted = Requirements({"auc": 1.0}, (Contrast("tpr_gap", "tpr"),))
+        search, judge = halves(2 * codes + given["y"], seed, 0)
+        pairs = wanted.worst_pairs(rows.take(search), said[0].take(search))
+        found = wanted.claims(rows.take(judge), said[0].take(judge), [said[1].take(judge)], pairs)[0]
+        claims += bool(ndtr(-weakest(found)) <= 0.05)
+    assert 0.02 <= claims / 300 <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 300)
+
+
 @pytest.mark.slow
 def test_the_best_linear_alternative_of_a_lender_is_found() -> None:
-    """Known by SLSQP on a million people: the least loss at the loss gap of the model that was found."""
+    """Known by SLSQP on a million people: the least loss at the loss gap of models that were found.
+
+    They are the most promising one and that of the smallest gap; the incumbent, for comparison, is far from the best.
+    """
     population, given = lender(1_000_000, 99), lender(60_000, 1)
     found = searched(given, n_splits=1)
-    model = found.outcome.candidates[0].build().estimator
     X, y = np.column_stack([population["X"], np.ones(1_000_000)]), 2.0 * population["y"] - 1.0
     first, second = ((population["sensitive_features"]["group"] == g) & (y > 0) for g in "ab")
 
@@ -177,18 +200,28 @@ def test_the_best_linear_alternative_of_a_lender_is_found() -> None:
         slopes = X[first].T @ slope[first] / first.sum() - X[second].T @ slope[second] / second.sum()
         return float(loss.mean()), X.T @ slope / len(y), float(gap), slopes
 
-    w = np.append(model.coef_[0], model.intercept_[0])
-    loss, _, gap, _ = parts(w)
-    sign = np.sign(gap)
-    best = minimize(
-        lambda v: parts(v)[:2],
-        np.zeros(5),
-        jac=True,
-        method="SLSQP",
-        constraints={"type": "ineq", "fun": lambda v: sign * (gap - parts(v)[2]), "jac": lambda v: -sign * parts(v)[3]},
-    )
-    assert best.success
-    assert abs(loss - best.fun) < 1e-3
+    def best(gap: float) -> np.ndarray:
+        sign = np.sign(gap)
+        within = {"fun": lambda v: sign * (gap - parts(v)[2]), "jac": lambda v: -sign * parts(v)[3]}
+        known: dict[str, Any] = {"jac": True, "method": "SLSQP", "constraints": {"type": "ineq", **within}}
+        done = minimize(lambda v: parts(v)[:2], np.zeros(5), **known)
+        assert done.success
+        return np.asarray(done.x)
+
+    def area(w: np.ndarray) -> float:
+        return float(roc_auc_score(y, X @ w))
+
+    models = [each.build().estimator for each in found.outcome.candidates]
+    weights = [np.append(model.coef_[0], model.intercept_[0]) for model in models]
+    gaps = [abs(parts(w)[2]) for w in weights]
+    for w in (weights[0], weights[int(np.argmin(gaps))]):
+        loss, _, gap, _ = parts(w)
+        other = best(gap)
+        assert abs(loss - parts(other)[0]) < 1e-3
+        assert abs(area(w) - area(other)) < 1e-3
+    incumbent = parts(np.array([*BETA, 0.6, 0.0]))
+    assert max(gaps) < 0.5 * abs(incumbent[2])
+    assert incumbent[0] - parts(best(incumbent[2]))[0] > 1e-2
 
 
 @pytest.mark.parametrize(
