@@ -92,7 +92,8 @@ def one(case: str, seed: int, way: str) -> dict[str, Any]:
     taken = time.process_time() - started
     fits = held.error <= held.error[0] + TOLERANCE
     place = int(np.flatnonzero(fits)[np.argmin(held.gap[fits])])
-    change = {"error": test.error[place] - test.error[0], "gap": test.gap[place] - test.gap[0], "before": test.gap[0]}
+    change = {"error": test.error[place] - test.error[0], "gap": test.gap[place] - test.gap[0]}
+    change |= {"before": test.gap[0], "error_before": test.error[0]}
     return {name: round(float(value), 5) for name, value in {**change, "seconds": taken}.items()} | {"commit": commit()}
 
 

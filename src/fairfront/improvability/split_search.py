@@ -205,7 +205,9 @@ def combined(p_values: Sequence[float] | Array) -> float:
       at most a/2 with probability a at the most (Ruschendorf 1982; Auerbach, Liang, Okumura and Tabord-Meehan 2024 use
       it for this question).
     - Splits are drawn alike and independently given the rows, so their p-values are exchangeable, and the bound holds
-      for all numbers of splits at once (Gasparin, Wang and Ramdas 2025): a search may stop at any number, or go on.
+      for all numbers of splits at once (Gasparin, Wang and Ramdas 2025): a search may stop at any number, or go on. The
+      smallest of all these medians would claim more, but rests on the first splits: nothing would be left over for the
+      normal approximation, and another seed would change the verdict more often.
     """
     ordered = np.sort(np.asarray(p_values, dtype=np.float64))
     return float(min(1.0, 2.0 * ordered[(len(ordered) + 1) // 2 - 1])) if len(ordered) else 1.0
