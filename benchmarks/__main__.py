@@ -13,6 +13,7 @@ BENCHMARKS = {
     "sizes": "peers.sizes:sections",
     "promises": "promises.page:sections",
     "limit": "limits:sections",
+    "distances": "distances:sections",
     "alternatives": "improvability:sections",
     "incumbents": "incumbents:sections",
     "boosting": "contests:boosting_lightgbm",
