@@ -17,7 +17,8 @@ LEVELS = 21
 INTRODUCTION = (
     "Equal opportunity, {splits} random splits 60 : 20 : 20. Models are chosen on validation rows (least error with "
     "a gap of true positive rates of at most the cap; the smallest gap where none is within it) and reported on test "
-    "rows, means over splits. Differences are to {reference}, paired, with 95 % intervals "
+    "rows, means over splits. Noise floor: the mean gap that a model without any shows on such test rows; debiased rms: "
+    "the root mean square of test gaps less what noise adds to it. Differences are to {reference}, paired, with 95 % intervals "
     "that allow for splits sharing rows (Nadeau and Bengio). Met: splits in which some model was within the cap on "
     "validation rows. Unprocessed: test error of the best model after the best threshold for every group (Cruz and "
     "Hardt 2024). Box: share of the box between the plain model and (majority error, plain model's gap) that the "
@@ -35,6 +36,17 @@ class Answer:
     gap: np.ndarray
     met: int
     seeds: tuple[str, ...]
+    noise: np.ndarray  # standard errors of the gaps, NaN where they were not kept
+
+    @property
+    def floor(self) -> float:
+        """Return the mean gap that a model without any shows on these test rows."""
+        return float(np.sqrt(2.0 / np.pi) * self.noise.mean())
+
+    @property
+    def debiased(self) -> float:
+        """Return the root mean square of the gaps less what noise adds to it."""
+        return float(np.sqrt(np.maximum(0.0, (self.gap**2 - self.noise**2).mean())))
 
     @property
     def mostly_met(self) -> bool:
@@ -73,7 +85,7 @@ class Comparison:
 
     def answer(self, peer: str, cap: float, equal_approval: bool = False) -> Answer | None:
         """Choose on validation and report on test, split by split."""
-        error, gap, met = [], [], 0
+        error, gap, noise, met = [], [], [], 0
         for seed, split in self.splits(peer).items():
             if equal_approval and "equal_approval" not in split:
                 return None
@@ -83,8 +95,9 @@ class Comparison:
             best = judge.chosen(held, limit)
             error.append(test.error[best])
             gap.append(test.gap[best])
+            noise.append(np.nan if equal_approval or "signed" not in split else split["signed"]["test"]["noise"][best])
             met += bool(held.gap[best] <= limit)
-        return Answer(np.array(error), np.array(gap), met, tuple(self.splits(peer)))
+        return Answer(np.array(error), np.array(gap), met, tuple(self.splits(peer)), np.array(noise))
 
     def difference(
         self, peer: str, cap: float, equal_approval: bool = False, figure: str = "error"
@@ -154,7 +167,8 @@ class Comparison:
         share = " of the gap" if self.contest.relative else ""
         head, rows = ["method"], []
         for cap in self.contest.caps:
-            head += [f"error at {cap:g}{share}" if share else f"error at gap {cap:g}", "gap", "met", "difference"]
+            head += [f"error at {cap:g}{share}" if share else f"error at gap {cap:g}", "gap"]
+            head += ["noise floor", "debiased rms", "met", "difference"]
             head += ["difference of gaps"] * gaps
         for peer in self.done(needs_group):
             row: list[object] = [self.peers[peer].name]
@@ -163,6 +177,7 @@ class Comparison:
                 assert found is not None
                 said = found.mostly_met or self.contest.relative
                 row += [f"{found.error.mean():.{digits}f}", f"{found.gap.mean():.{digits - 1}f}"]
+                row += [number(each, f".{digits - 1}f") for each in (found.floor, found.debiased)]
                 row += [f"{found.met}/{len(found.error)}"]
                 row.append(signed(self.difference(peer, cap), digits) if said else "cap not met")
                 row += [signed(self.difference(peer, cap, figure="gap"), digits - 1)] * gaps
