@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import fairfront as ff
+from fairfront.improvability.digits import coarse_p
 from fairfront.improvability.split_search import halves
-from fairfront.improvability.verdicts import coarse_p
 
 SMALL, LARGE = 80, 720
 

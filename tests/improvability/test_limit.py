@@ -141,7 +141,7 @@ def test_posteriors_that_miss_interactions_are_said_to() -> None:
 def test_a_search_gives_the_limit_and_the_distance_of_every_model(tmp_path: Any) -> None:
     X, y, group = Law().draw(1500, 1)
     known: dict[str, Any] = {"sensitive_features": {"g": group}, "progress": False, "n_splits": 2, "families": "linear"}
-    search = ff.alternatives(X, y, incumbent=X @ np.arange(7.0), approval_rate=0.4, **known)
+    search = ff.alternatives(X, y, incumbent=-X @ np.arange(7.0), approval_rate=0.4, **known)
     limit = search.limit
     assert limit is not None
     assert [line["id"] for line in limit["models"]] == [line["id"] for line in search.table]
@@ -151,6 +151,6 @@ def test_a_search_gives_the_limit_and_the_distance_of_every_model(tmp_path: Any)
     assert limit["error"] == sorted(limit["error"], reverse=True)
     assert "Distance of every model to the limit" in (search.save(tmp_path / "found") / "dossier.md").read_text()
     some = {"labelled_only_if": np.arange(len(y)) % 2 == 0, "improve": "selection_gap"}
-    none = ff.alternatives(X, y, incumbent=X @ np.arange(7.0), approval_rate=0.4, **some, **known)
+    none = ff.alternatives(X, y, incumbent=-X @ np.arange(7.0), approval_rate=0.4, **some, **known)
     assert none.limit == {"why_not": "labels do not cover everybody"}
-    assert ff.alternatives(X, y, incumbent=X @ np.arange(7.0), approval_rate=0.4, limit=False, **known).limit is None
+    assert ff.alternatives(X, y, incumbent=-X @ np.arange(7.0), approval_rate=0.4, limit=False, **known).limit is None

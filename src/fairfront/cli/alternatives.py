@@ -195,19 +195,20 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
 
 def _show(console: Console, found: Alternatives, file: Path, output: Path, incumbent: Path | None) -> None:
     """Print the finding, the incumbent and the models that were tested, and what to do next."""
-    from ..improvability.dossier_layout import cell_words
+    from ..improvability.account import COARSE, line_cell
 
     record = found.record
     heads = [name for name in found.table[0] if name not in ("settings", "why")]
     table = table_of("Judged on rows that were not searched on; id 0 is the incumbent", heads, left=LEFT)
     tested = [line for line in found.table if line["id"] == 0 or line["p"] is not None][: 1 + LISTED]
     for line in tested:
-        table.add_row(*(cell_words(line[name]) for name in heads))
+        table.add_row(*(line_cell(record, line, name) for name in heads))
     say(console, record["incumbent"]["sentence"])
     console.print(table)
     say(
         console, *(f"id {line['id']} does not qualify: {line['why']}." for line in tested if line["qualified"] is False)
     )
+    say(console, *([COARSE] if record["coarse"] else []))
     say(console, found.sentence, f"{record['covers']} Stopped: {record['stopped']}; {record['fits']} fits.")
     where, data = shlex.quote(str(output)), shlex.quote(str(file))
     more = "" if incumbent is None else f" --incumbent {shlex.quote(str(incumbent))}"

@@ -7,7 +7,7 @@ The files, from the ground up:
 - incumbent: the model in use, however it is given
 - families: where alternatives come from
 - split_search: one split of the rows, and p-values of many splits as one
-- verdicts: figures that may be shared, and who qualifies
+- digits, verdicts: how exactly figures may be told, who qualifies, and bounds that hold for all models at once
 - approval_curves: figures of incumbent and model over all approval rates, and swap sets by group
 - drivers: which columns carry the gap of scores, and which tell the group
 - refutation, negative_finding: what no linear model does, and what further random draws could find

@@ -6,16 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-
 from ..objectives import Attribute
 from ..objectives.groups import counts_in_words
+from .digits import coarse_p, p_words
 from .dossier_layout import Part, cell_words
 from .estimates import JOBS
 from .families import FAMILIES, Data
 from .picture import picture
 from .sections import Search, Section
-from .verdicts import coarse_changes, coarse_p, table_of
+from .verdicts import pair_words, table_of
 
 TITLE = "A fairer alternative to the model in use?"
 LIMITS = (
@@ -34,8 +33,8 @@ RATE_WORDS = {
     "precision": "share with the favourable label among the approved",
 }
 COARSE = (
-    "Some counts are small: p-values of the first split say only whether they pass, and bounds of gaps are in steps of "
-    "five people of the smallest group, so that no exact count follows from them."
+    "Some counts are small: p-values that rest on them say only whether they pass, and changes are in steps of what "
+    "five people make of them, so that no exact count follows."
 )
 
 
@@ -45,13 +44,12 @@ class Question(Section):
     name = "question"
 
     def find(self, search: Search) -> Mapping[str, Any]:
-        wanted, few = search.wanted, search.few and len(search.splits) < 3
-        p = coarse_p(search.p, search.alpha) if few else search.p
+        wanted, told = search.wanted, search.told_p
+        words = p_words(told, search.alpha, coarse := told != search.p)
         return {
-            "finding": finding(
-                coarse_p(search.p, search.alpha) if few else search.p, search.alpha, len(search.qualified)
-            ),
-            "p_value": round(p, 6),
+            "finding": finding(words, search.p <= search.alpha, len(search.qualified)),
+            "p_value": round(told, 6),
+            "coarse_p_value": coarse,
             "alpha": round(search.alpha, 6),
             "qualified": list(search.qualified),
             "shown": search.shown,
@@ -84,18 +82,16 @@ def _in_words(contrast: Mapping[str, Any]) -> str:
     return f"{compared} {RATE_WORDS[contrast['rate']]}{by}"
 
 
-def finding(p: float, alpha: float, qualified: int) -> str:
+def finding(p: str, passes: bool, qualified: int) -> str:
     """Say what the p-value and the models that qualify amount to."""
-    if p <= alpha:
+    p = f"p {p}" if p[0].isalpha() else f"p = {p}"
+    if passes:
         many = f"{qualified or 'none'} of the models of the first split {'qualifies' if qualified == 1 else 'qualify'}"
-        said = f"The search finds a fairer alternative that keeps the job (p = {_p(p)})"
+        said = f"The search finds a fairer alternative that keeps the job ({p})"
         return f"{said}; {many} on rows that were not searched on."
-    said = f"The search did not show that a fairer alternative keeps the job (p = {_p(p)})"
-    return f"{said}; this does not show that there is none."
-
-
-def _p(p: float) -> str:
-    return "below 0.001" if p < 0.001 else f"{p:.3f}"
+    return (
+        f"The search did not show that a fairer alternative keeps the job ({p}); this does not show that there is none."
+    )
 
 
 class Sources(Section):
@@ -167,17 +163,19 @@ class Evidence(Section):
 
     def find(self, search: Search) -> Mapping[str, Any]:
         p = [each.p for each in search.splits]
-        first = coarse_p(p[0], search.alpha) if search.few else p[0]
-        return {"split_p_values": [round(each, 6) for each in (first, *p[1:])]}
+        first = coarse_p(p[0], search.alpha) if search.hidden else p[0]
+        return {"split_p_values": [round(each, 6) for each in (first, *p[1:])], "coarse_first": search.hidden}
 
     def parts(self, record: Mapping[str, Any]) -> Iterator[Part]:
-        p = ", ".join(f"{each:.3f}" for each in record["split_p_values"])
+        alpha, known = record["alpha"], enumerate(record["split_p_values"])
+        p = ", ".join(p_words(each, alpha, record["coarse_first"] and not k) for k, each in known)
+        told = p_words(record["p_value"], alpha, record["coarse_p_value"])
         yield Part(
             "The test",
             [
                 "Rows are halved at random, families search one half, the most promising model there is tested on the "
                 "other. A split's p-value is the largest of those of all requirements; that of the search is twice "
-                f"the median over the splits: {record['p_value']:.4g}. It is valid however many models were tried.",
+                f"the median over the splits: {told}. It is valid however many models were tried.",
                 f"P-values of the splits: {p}.",
             ],
         )
@@ -222,60 +220,69 @@ class Models(Section):
     def find(self, search: Search) -> Mapping[str, Any]:
         first, wanted = search.outcome, search.wanted
         table = table_of(first, search.data, wanted, search.judged, search.verdicts)
-        bounds = {str(i + 1): each.changes for i, each in enumerate(search.verdicts) if each.changes is not None}
-        if search.few:
-            rows, before = search.data.sample.take(first.judge), first.incumbent.take(first.judge)
-            known = [line["p"] for line in table]
-            p = [None if each is None else coarse_p(each, search.alpha) for each in known]
-            table = [{**line, "p": each} for line, each in zip(table, p, strict=True)]
-            bounds = {id: coarse_changes(each, wanted, rows, before) for id, each in bounds.items()}
-        rounded = {id: {name: _outwards(values) for name, values in each.items()} for id, each in bounds.items()}
-        return {"table": table, "changes": rounded, "coarse": search.few}
+        known = [(i + 1, each) for i, each in enumerate(search.verdicts) if each.changes is not None]
+        pairs = [pair_words(each, search.data.sample.attributes) for each in first.pairs]
+        return {
+            "table": table,
+            "changes": {str(i): {name: list(told) for name, told in (each.changes or {}).items()} for i, each in known},
+            "pairs": {each.name: list(pair) for each, pair in zip(wanted.improve, pairs, strict=True)},
+            "coarse": search.few,
+            "coarse_p": [i for i, each in known if each.coarse],
+        }
 
     def parts(self, record: Mapping[str, Any]) -> Iterator[Part]:
         told = (
             "Figures are those of the judge rows of the first split, whose models were fitted on its search rows. "
             "Models are tested in the order of the table, which the search rows gave, until one fails; a p-value is "
-            "the largest up to its own and that of the search. Id 0 is the incumbent."
+            "the largest up to its own and that of the search. Cut-offs were placed on the search rows, where every "
+            "model approves the incumbent's share. Id 0 is the incumbent."
         )
         told += f" {COARSE}" if record["coarse"] else ""
-        yield Part("All models of the first split", [told], *_lines(record["table"]), picture(record), "model")
+        yield Part("All models of the first split", [told], *_lines(record, record["table"]), picture(record), "model")
         yield Part("The model shown", _changes(record, record["shown"]))
 
     def summary(self, record: Mapping[str, Any]) -> Iterator[Part]:
         what = "first model that qualifies" if record["qualified"] else "most promising model, which does not qualify"
         shown = [line for line in record["table"] if line["id"] in (0, record["shown"])]
         title = f"The incumbent, and the {what}, on rows that were not searched on"
-        yield Part(title, _changes(record, record["shown"]), *_lines(shown))
-
-
-def _outwards(values: Sequence[float]) -> list[float]:
-    """Return a change, its lower end and, where there is one, its upper one to four digits; ends are not narrower."""
-    value, low, *high = (1e4 * each for each in values)
-    return [round(each / 1e4, 4) for each in (value, np.floor(low), *(np.ceil(each) for each in high))]
+        yield Part(title, _changes(record, record["shown"]), *_lines(record, shown))
 
 
 def _changes(record: Mapping[str, Any], id: int | None) -> list[str]:
     found = record["changes"].get(str(id))
     if found is None:
         return ["No model was found."]
-    said = [f"Id {id}, with bounds at {1 - record['alpha']:.0%} confidence:"]
+    tested = len(record["changes"])
+    together = f", for the {tested} models that were tested at once" if tested > 1 else ""
+    said = [f"Id {id}, with bounds at {1 - record['alpha']:.0%} confidence{together}:"]
     ratios = {each["name"] for each in record["improve"] if each["ratio"]}
     for name, values in found.items():
+        one, two = record["pairs"].get(name, ("", ""))
+        pair = f"the incumbent's between {one!r} and {two!r}, its worst pair on the search rows"
         if name in record["keep"]:
             said.append(f"{name} changes by {values[0]:+.4f} (between {values[1]:+.4f} and {values[2]:+.4f}).")
         elif name in ratios:
-            said.append(f"{name} is {values[0]:.3f} times the incumbent's, at least {values[1]:.3f} times.")
-        else:
+            said.append(f"{name} is {values[0]:.3f} times {pair}, at least {values[1]:.3f} times.")
+        elif one:
             sure = f"at least {values[1]:.4f} smaller" if values[1] > 0 else "no reduction is sure"
-            said.append(f"{name} is smaller by {values[0]:.4f} than the incumbent's worst pair of groups ({sure}).")
+            side = "smaller" if values[0] > 0 else "larger"
+            said.append(f"{name} is {side} by {abs(values[0]):.4f} than {pair} ({sure}).")
+        else:
+            said.append(f"{name}: the lowest change is {values[0]:+.4f} (at least {values[1]:+.4f}).")
     return said
 
 
-def _lines(table: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
+def _lines(record: Mapping[str, Any], table: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
     names = [name for name in table[0] if name not in ("settings",)]
     heads = ["id", "family", "settings", *names[2:]]
-    return heads, [[cell_words(line[name]) for name in heads] for line in table]
+    return heads, [[line_cell(record, line, name) for name in heads] for line in table]
+
+
+def line_cell(record: Mapping[str, Any], line: Mapping[str, Any], name: str) -> str:
+    """Return an entry of the table of models as people read it."""
+    if name == "p":
+        return p_words(line["p"], record["alpha"], line["id"] in record["coarse_p"])
+    return cell_words(line[name])
 
 
 class Limits(Section):

@@ -8,13 +8,13 @@ that decide all rows of a small sample alike are not sure to be equal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from ..measures.ranks import places_of
 from ..objectives import Array, Attribute
@@ -22,6 +22,8 @@ from ..objectives import Array, Attribute
 Flags = NDArray[np.bool_]
 OUTCOMES = ("true_positive", "false_positive", "false_negative", "true_negative")
 SURE = 1e-15
+DRAWS, LARGEST = 20_000, 20_000_000
+"""Draws of errors for bounds of several models, and most influences that these are drawn from."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +111,26 @@ def mean(values: NDArray[Any], whole: Flags, weight: Array) -> Estimate:
         return Estimate(np.nan, np.zeros(len(w)))
     value = float(w @ values) / total
     return Estimate(value, w * (values - value) / total, float(w @ w / total**2) ** 2)
+
+
+def together_z(models: Sequence[Sequence[Estimate]], level: float, *, both: bool) -> float:
+    """Return how many standard errors bounds of one figure have to be away so that they hold for all models at once.
+
+    ``models`` are the estimates of every model. One bound per model is claimed, that of its weakest estimate, so
+    Bonferroni over models holds; so does the quantile of the largest error over all estimates, drawn from their
+    correlations, and the smaller of the two is taken. ``both``: bounds have two ends.
+    """
+    alpha = (1.0 - level) / (2.0 if both else 1.0)
+    simple = float(ndtri(1.0 - alpha / len(models)))
+    known = [each for some in models for each in some if each.error > 0 and np.isfinite(each.value)]
+    if not known or len(known) * len(known[0].influence) > LARGEST:
+        return simple
+    root = np.stack([each.influence / each.error for each in known])
+    values, vectors = np.linalg.eigh(root @ root.T + np.diag([each.floor / each.error**2 for each in known]))
+    drawn = np.random.default_rng(0).standard_normal((DRAWS, len(known))) * np.sqrt(np.maximum(values, 0.0))
+    errors = drawn @ vectors.T
+    largest = np.abs(errors).max(axis=1) if both else errors.max(axis=1)
+    return min(simple, float(np.quantile(largest, level, method="higher")))
 
 
 RATES: dict[str, Callable[[Sample, Answers], tuple[Flags, Flags]]] = {

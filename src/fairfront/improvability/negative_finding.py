@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from ..exceptions import InputError
+from ..measures.disclosure import FEW, LIMIT
 from ..validation.inputs import check_matrix, take_rows
 from .dossier_layout import Part
 from .estimates import JOBS, RATES
@@ -54,9 +55,9 @@ def _sentences(found: Mapping[str, Any]) -> Iterator[str]:
     yield (
         f"Training loss is the mean logistic loss on the {found['rows']} search rows of the first split plus "
         f"{found['ridge']:.3g} / 2 times the squared coefficients; the least of linear models on these columns is "
-        f"{found['least']:.6f}. The loss gap is the mean loss of {one!r} less that of {two!r} among "
-        f"{found['compared']}. Bounds are dual values, within 1e-6 of a model that is known; they say nothing of other "
-        "models, of rates, or of other rows."
+        f"{found['least']:.6f}. The loss gap is the absolute difference of the mean losses of {one!r} and "
+        f"{two!r} among {found['compared']}. Bounds are dual values, within 1e-6 of a model that is known; they say "
+        "nothing of other models, of rates, or of other rows."
     )
     for line in found["lines"]:
         what = f"a training loss of at most {line['loss']:.6f}{line['words']}"
@@ -95,8 +96,8 @@ def _refuted(search: Search) -> dict[str, Any]:
         return {"why_not": f"there are {X.shape[1]} columns and {X.shape[0]} rows, more than bounds are made for."}
     whole = RATES[contrast.rate](rows, said)[1]
     one, two = (whole & (codes == group) for group in (a, b))
-    if not one.any() or not two.any():
-        return {"why_not": "a group has no row to compare."}
+    if min(one.sum(), two.sum()) < LIMIT:
+        return {"why_not": f"a group has {FEW} to compare."}
     total = float(rows.weight.sum())
     dense = np.asarray(X.todense() if sp.issparse(X) else X, dtype=np.float64)
     loss = LinearLoss(dense, np.where(rows.good, 1.0, -1.0), rows.weight / total, 1.0 / total, one, two)
@@ -135,7 +136,7 @@ def _further(search: Search) -> dict[str, Any] | None:
     if not drawn:
         return None
     rows, before = search.data.sample.take(outcome.judge), outcome.incumbent.take(outcome.judge)
-    figure = contrast_figures(outcome, search.data, search.judged, contrast)
+    figure = contrast_figures(search.judged, contrast)
     values = 1.0 - figure if contrast.ratio else np.abs(figure)
     found = []
     for i in drawn:

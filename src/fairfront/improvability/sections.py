@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-import numpy as np
-
-from ..measures.disclosure import LIMIT
 from ..measures.evaluation import Evaluation
+from .digits import Few, coarse_p
 from .dossier_layout import Part
 from .families import Data
 from .incumbent import Incumbent
@@ -49,10 +47,25 @@ class Search:
         """Return the p-value of the whole search."""
         return combined([each.p for each in self.splits])
 
+    @property
+    def rests_on_first(self) -> bool:
+        """Tell whether the p-value of the search is made of that of the first split."""
+        return bool(min(1.0, 2.0 * self.splits[0].p) == self.p)
+
     @cached_property
     def verdicts(self) -> tuple[Verdict, ...]:
         """Return one per model of the first split, in the order of its candidates."""
-        return tuple(verdicts(self.outcome, self.data, self.wanted, 1.0 - self.alpha, self.p))
+        return tuple(verdicts(self.outcome, self.data, self.wanted, 1.0 - self.alpha, self.p, self.rests_on_first))
+
+    @property
+    def hidden(self) -> bool:
+        """Tell whether the p-value of the first split may only say whether it passes."""
+        return any(each.hidden for each in self.verdicts[:1])
+
+    @property
+    def told_p(self) -> float:
+        """Return the p-value of the whole search as it may be told."""
+        return coarse_p(self.p, self.alpha) if self.hidden and self.rests_on_first else self.p
 
     @cached_property
     def judged(self) -> Evaluation:
@@ -61,19 +74,9 @@ class Search:
 
     @cached_property
     def few(self) -> bool:
-        """Tell whether a count of judge rows by group, label and decision is small, of a model that was tested.
-
-        Then its figures are made of rounded counts, and what is computed from exact ones is told less exactly.
-        """
-        rows = self.data.sample.take(self.outcome.judge)
-        said = [self.outcome.incumbent.take(self.outcome.judge), *(e.answers for e in self.outcome.candidates[:SHORT])]
-        for attribute in rows.attributes:
-            codes = np.asarray(attribute.codes) + 1
-            for each in said:
-                counts = np.bincount(4 * codes + 2 * rows.good + each.approved, minlength=4)
-                if ((counts > 0) & (counts < LIMIT)).any():
-                    return True
-        return False
+        """Tell whether a small count is behind a model that was tested, so that some of it is told less exactly."""
+        rows, before = self.data.sample.take(self.outcome.judge), self.outcome.incumbent.take(self.outcome.judge)
+        return any(Few.of(rows, before, each.answers) for each in self.outcome.candidates[:SHORT])
 
     @property
     def qualified(self) -> tuple[int, ...]:
@@ -81,8 +84,8 @@ class Search:
 
     @property
     def shown(self) -> int | None:
-        """Return the id that is told of at length: the first that qualifies, else the most promising; None of none."""
-        return self.qualified[0] if self.qualified else 1 if self.outcome.candidates else None
+        """Return the id that is told of at length: the most promising, which is the first to qualify; None of none."""
+        return 1 if self.outcome.candidates else None
 
 
 class Section(ABC):

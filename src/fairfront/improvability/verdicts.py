@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
 
+from ..measures.counts import ratio
 from ..measures.decisions import evaluate_scores
 from ..measures.evaluation import Evaluation
 from ..measures.published import published
-from ..objectives import Array, Task
-from ..objectives.groups import FEWEST, STEP
-from .estimates import JOBS, RATES, Answers, Estimate, Sample
+from ..objectives import Array, Attribute, Task
+from .digits import FINE, Few, coarse_p, job_step, told_changes
+from .estimates import JOBS, Answers, Estimate, Sample, together_z
 from .families import Data
-from .requirements import Claims, Contrast, Requirements, weakest
+from .requirements import Claims, Contrast, Pair, Requirements, weakest
 from .split_search import Candidate, Outcome
 
 SHORT = 10
@@ -33,68 +34,106 @@ class Verdict:
     """What is said of one model: whether it qualifies, its p-value, and bounds of its changes.
 
     ``changes`` are by figure the change of the job against the incumbent with the ends of its interval, in the unit of
-    the figure, and of each gap how much smaller it is at least (of a ratio, by which factor it is larger at least).
+    the figure, of each gap how much smaller it is and is at least (of a ratio, by which factor larger), and, where
+    nobody is to be worse off, the lowest change of a group's rate and its bound; as may be told. ``coarse``: the
+    p-value says only whether it passes; ``hidden``: that of the model alone would have to.
     """
 
     qualified: bool
     why: str
     p: float | None = None
     changes: Mapping[str, tuple[float, ...]] | None = None
+    coarse: bool = False
+    hidden: bool = False
 
 
-def verdicts(outcome: Outcome, data: Data, wanted: Requirements, confidence: float, together: float) -> list[Verdict]:
+def verdicts(
+    outcome: Outcome, data: Data, wanted: Requirements, confidence: float, together: float, first: bool = True
+) -> list[Verdict]:
     """Test models on the judge rows in the order that the search rows gave, until one fails: a fixed sequence.
 
     Each p-value is the largest up to its own and that of the whole search, ``together``: no model qualifies after one
     that does not, and none where the search as a whole shows nothing. The sequence alone keeps the chance of any false
-    claim at one minus the confidence, and the second condition only takes claims away. Bounds are those of each model
-    alone.
+    claim at one minus the confidence, and the second condition only takes claims away. Bounds hold for all models that
+    are tested at once. ``first``: ``together`` is made of the p-value of this split.
     """
     rows, before = data.sample.take(outcome.judge), outcome.incumbent.take(outcome.judge)
     tested = outcome.candidates[:SHORT]
     claims = wanted.claims(rows, before, [each.answers for each in tested], outcome.pairs)
+    few = [Few.of(rows, before, each.answers) for each in tested]
     p = np.array([float(ndtr(-weakest(each))) for each in claims])
-    adjusted = np.maximum(np.maximum.accumulate(p), together) if len(p) else p
+    hidden = [known.touches(_least(own)[0], wanted, rows.attributes) for known, own in zip(few, claims, strict=True)]
     level, found = 1.0 - confidence, []
-    for known, own, value in zip(claims, p, adjusted, strict=True):
-        fits = bool(value <= level)
+    widths = _widths(claims, wanted, confidence)
+    highest, vague = together, first and any(hidden[:1])
+    for place, (known, each) in enumerate(zip(claims, tested, strict=True)):
+        if p[place] >= highest:
+            highest, vague = float(p[place]), hidden[place]
+        fits = bool(highest <= level)
         why = MET if fits else OTHERS if together > level else "one before it fails"
-        why = _short_of(known, wanted) if own > level else why
-        found.append(Verdict(fits, why, float(value), _changes(known, wanted, confidence)))
+        changes = told_changes(
+            _changes(known, wanted, widths),
+            known,
+            wanted,
+            outcome.pairs,
+            rows,
+            each.answers,
+            few[place],
+            max(widths.values()),
+        )
+        why = _short_of(known, wanted, changes, outcome.pairs, rows) if p[place] > level else why
+        found.append(Verdict(fits, why, coarse_p(highest, level) if vague else highest, changes, vague, hidden[place]))
     late = Verdict(False, f"not tested: {SHORT} others were more promising on the search rows")
     return found + [late] * (len(outcome.candidates) - len(tested))
 
 
-def _short_of(claims: Claims, wanted: Requirements) -> str:
+def _least(claims: Claims) -> tuple[str, Estimate]:
+    """Return the claim that is the least sure, by what it is about."""
+    return min(((name, min(some, key=lambda e: e.z)) for name, some in claims.items()), key=lambda e: e[1].z)
+
+
+def _short_of(
+    claims: Claims, wanted: Requirements, changes: Mapping[str, tuple[float, ...]], pairs: Sequence[Pair], rows: Sample
+) -> str:
     """Say which requirement is the least sure."""
-    name, least = min(((name, min(some, key=lambda e: e.z)) for name, some in claims.items()), key=lambda e: e[1].z)
+    name, least = _least(claims)
     if not np.isfinite(least.value):
         return f"{name} is not known for it"
     if name in wanted.keep:
-        change, tolerance = least.value - wanted.keep[name], wanted.keep[name]
         side = "worse by more than the tolerance" if least.value < 0 else "not surely within the tolerance"
-        return f"{name} is {side} ({JOBS[name].better * change:+.4f}, tolerance {tolerance:g})"
-    side = "not smaller" if least.value <= 0 else "not surely smaller"
+        return f"{name} is {side} ({changes[name][0]:+.4f}, tolerance {wanted.keep[name]:g})"
     if name not in {each.name for each in wanted.improve}:
         return f"{name} may fall by more than {wanted.nobody_worse:g}"
-    return f"{name} is {side if not _ratio(name, wanted) else side.replace('smaller', 'larger')}"
+    contrast, pair = next(both for both in zip(wanted.improve, pairs, strict=True) if both[0].name == name)
+    better = "larger" if contrast.ratio else "smaller"
+    side = f"not {better}" if least.value <= 0 else f"not surely {better}"
+    return f"{name} is {side} than the incumbent's between {' and '.join(pair_words(pair, rows.attributes))}"
 
 
-def _ratio(name: str, wanted: Requirements) -> bool:
-    return any(each.ratio for each in wanted.improve if each.name == name)
+def pair_words(pair: Pair, attributes: Sequence[Attribute]) -> tuple[str, str]:
+    """Return the two groups of a pair, the one with the higher rate first."""
+    which, a, b = pair
+    return attributes[which].levels[a], attributes[which].levels[b]
 
 
-def _changes(claims: Claims, wanted: Requirements, level: float) -> dict[str, tuple[float, ...]]:
-    two, one = float(ndtri(0.5 + level / 2.0)), float(ndtri(level))
+def _widths(claims: Sequence[Claims], wanted: Requirements, level: float) -> dict[str, float]:
+    """Return by figure the standard errors of bounds that hold for all models at once."""
+    names = claims[0] if claims else ()
+    return {name: together_z([each[name] for each in claims], level, both=name in wanted.keep) for name in names}
+
+
+def _changes(claims: Claims, wanted: Requirements, widths: Mapping[str, float]) -> dict[str, tuple[float, ...]]:
     found: dict[str, tuple[float, ...]] = {}
     for name, tolerance in wanted.keep.items():
         (each,), better = claims[name], JOBS[name].better
-        ends = [better * (each.value - tolerance + side * two * each.error) for side in (-1.0, 1.0)]
+        ends = [better * (each.value - tolerance + side * widths[name] * each.error) for side in (-1.0, 1.0)]
         found[name] = (better * (each.value - tolerance), *sorted(ends))
     for contrast in wanted.improve:
-        sides = claims[contrast.name]
-        value, lower = (float(min(_lower(e, z) for e in sides)) for z in (0.0, one))
+        value, lower = (float(min(_lower(e, z) for e in claims[contrast.name])) for z in (0.0, widths[contrast.name]))
         found[contrast.name] = (float(np.exp(value)), float(np.exp(lower))) if contrast.ratio else (value, lower)
+    for name in (each for each in claims if each not in found):
+        worse = wanted.nobody_worse or 0.0
+        found[name] = tuple(float(min(_lower(e, z) for e in claims[name])) - worse for z in (0.0, widths[name]))
     return found
 
 
@@ -113,32 +152,6 @@ def judged(outcome: Outcome, data: Data) -> Evaluation:
     values = (scores if second else -scores)[:, None]
     record = evaluate_scores(values, truth, task, rows.attributes, name="judge", sample_weight=weight, decided=decided)
     return published(record, task)
-
-
-def coarse_p(p: float, alpha: float) -> float:
-    """Return the level where a p-value passes, else 1: beside rounded counts more would give exact ones away."""
-    return round(alpha, 6) if p <= alpha else 1.0
-
-
-def coarse_changes(
-    changes: Mapping[str, tuple[float, ...]], wanted: Requirements, rows: Sample, before: Answers
-) -> dict[str, tuple[float, ...]]:
-    """Return changes whose gaps are in steps of what five people of the smallest group make of a rate, bounds below."""
-    found = dict(changes)
-    for contrast in wanted.improve:
-        part, whole = RATES[contrast.rate](rows, before)
-        sizes = [
-            (int((whole & own).sum()), float((part & whole & own).sum()))
-            for attribute in rows.attributes
-            if contrast.attribute in ("", attribute.name)
-            for own in (attribute.codes == k for k in range(len(attribute.levels)))
-        ]
-        step = STEP / max(min(n for n, _ in sizes), 1)
-        if contrast.ratio:
-            step /= max(max(k / n for k, n in sizes if n), step)
-        value, lower = changes[contrast.name]
-        found[contrast.name] = (float(step * np.rint(value / step)), float(step * np.floor(lower / step)))
-    return found
 
 
 def truth_of(good: NDArray[np.bool_], task: Task) -> NDArray[np.intp]:
@@ -161,31 +174,28 @@ def table_of(
     if rows.labelled is not None:
         names = dict.fromkeys(name for name in names if "selection" in name or name == "approval_rate")
     said = [outcome.incumbent.take(outcome.judge), *(each.answers for each in outcome.candidates)]
-    own = {each.name: contrast_figures(outcome, data, record, each) for each in wanted.improve}
+    own = {each.name: contrast_figures(record, each) for each in wanted.improve}
     lines = []
     for i, answers in enumerate(said):
         figures = {name: _plain((own[name] if name in own else record.figure(name))[i]) for name in names}
-        figures |= {name: _plain(JOBS[name].of(rows, answers).value) for name in wanted.keep if name not in figures}
+        few = Few.of(rows, said[0], answers)
+        figures |= {name: _job(name, rows, answers, few) for name in wanted.keep if name not in figures}
         each = None if i == 0 else outcome.candidates[i - 1]
         lines.append({"id": i, **_origin(each), **figures, **_said(None if i == 0 else found[i - 1])})
     return lines
 
 
-def contrast_figures(outcome: Outcome, data: Data, record: Evaluation, contrast: Contrast) -> Array:
-    """Return a worst gap or ratio of the incumbent, first, and of all models on the judge rows.
-
-    Those that the record does not have are counted here; unknown where a group has too few people for it.
-    """
-    if contrast.name in record.columns:
+def contrast_figures(record: Evaluation, contrast: Contrast) -> Array:
+    """Return a worst gap or ratio of the incumbent, first, and of all models on the judge rows, of published counts."""
+    if record.parts(contrast.name):
         return record.figure(contrast.name)
-    rows, found = data.sample.take(outcome.judge), []
-    for said in (outcome.incumbent.take(outcome.judge), *(each.answers for each in outcome.candidates)):
-        whole = RATES[contrast.rate](rows, said)[1]
-        fewest = min(
-            int((whole & (rows.attributes[i].codes == a)).sum()) for i, a, _ in contrast.pairs(rows.attributes)
-        )
-        found.append(contrast.worst(rows, said)[1] if fewest >= FEWEST else np.nan)
-    return np.array(found)
+    found = []
+    for name, rates in record.groups.items():
+        if contrast.attribute in ("", name):
+            value = rates.rate(contrast.rate)
+            low, high = np.fmin.reduce(value, axis=1), np.fmax.reduce(value, axis=1)
+            found.append(ratio(low, high) if contrast.ratio else high - low)
+    return np.asarray((np.fmin if contrast.ratio else np.fmax).reduce(found))
 
 
 def _everywhere(record: Evaluation) -> list[str]:
@@ -202,6 +212,13 @@ def _said(verdict: Verdict | None) -> dict[str, Any]:
     if verdict is None:
         return {"qualified": None, "why": "", "p": None}
     return {"qualified": verdict.qualified, "why": verdict.why, "p": None if verdict.p is None else _plain(verdict.p)}
+
+
+def _job(name: str, rows: Sample, said: Answers, few: Few) -> float | None:
+    """Return a figure of the job; in steps of five people where few of all rows are behind it."""
+    value = JOBS[name].of(rows, said).value
+    step = job_step(name, rows, said) if few.everyone else FINE
+    return _plain(step * np.rint(value / step)) if np.isfinite(value) else None
 
 
 def _plain(value: float) -> float | None:

@@ -1,0 +1,126 @@
+"""Digits: how exactly a dossier tells what rests on exact counts, beside the rounded counts that it publishes.
+
+P-values and bounds are computed from exact counts. Where a count of judge rows by group, label and the decisions of
+incumbent and model is small, a p-value says only whether it passes, and changes are in steps of what five people make
+of them, ends outwards: nobody can tell which of several small counts is behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..measures.disclosure import LIMIT
+from ..objectives import Array
+from ..objectives.groups import STEP
+from .estimates import JOBS, RATES, Answers, Estimate, Sample
+from .requirements import Claims, Contrast, Pair, Requirements
+
+FINE, SCORED = 1e-4, 1e-3
+"""Steps of figures that no small count is behind, and of figures of scores beside small counts."""
+
+
+@dataclass(frozen=True)
+class Few:
+    """The attributes, by place, in which a count of a group by label and both decisions is small; and of all rows."""
+
+    attributes: frozenset[int]
+    everyone: bool
+
+    @classmethod
+    def of(cls, rows: Sample, before: Answers, after: Answers) -> Few:
+        cells = 6 * before.approved + 3 * after.approved + np.where(rows.known, 1 + rows.good, 0)
+
+        def small(codes: Array | int) -> bool:
+            counts = np.bincount((12 * np.asarray(codes) + cells).astype(np.intp))
+            return bool(((counts > 0) & (counts < LIMIT)).any())
+
+        some = (i for i, each in enumerate(rows.attributes) if small(np.asarray(each.codes) + 1))
+        return cls(frozenset(some), small(0))
+
+    def __bool__(self) -> bool:
+        return self.everyone or bool(self.attributes)
+
+    def touches(self, name: str, wanted: Requirements, attributes: Sequence[object]) -> bool:
+        """Tell whether a small count is behind a claim: of a gap in its attributes, of the job in all rows."""
+        if name in wanted.keep:
+            return JOBS[name].decides and self.everyone
+        own = {each.name: each.attribute for each in wanted.improve}.get(name, "")
+        return any(own in ("", getattr(attributes[i], "name", "")) for i in self.attributes)
+
+
+def coarse_p(p: float, alpha: float) -> float:
+    """Return the level where a p-value passes, else 1: beside rounded counts more would give exact ones away."""
+    return round(alpha, 6) if p <= alpha else 1.0
+
+
+def p_words(p: float | None, alpha: float, coarse: bool) -> str:
+    """Return a p-value as people read it; one that says only whether it passes as such."""
+    if p is None:
+        return ""
+    if coarse:
+        return f"at most {alpha:g}" if p <= alpha else f"above {alpha:g}"
+    return "below 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def job_step(name: str, rows: Sample, said: Answers) -> float:
+    """Return what five people make of a figure of the job; of figures of scores, a digit less than usual."""
+    if not JOBS[name].decides:
+        return SCORED
+    of = rows.known & said.approved if name == "bad_rate" else rows.known
+    step = STEP / max(int(of.sum()), 1)
+    if name in ("cost", "profit") and rows.costs:
+        step *= float(max(np.abs(each).max() for each in rows.costs.values()))
+    return float(step)
+
+
+def gap_step(contrast: Contrast, groups: Sequence[tuple[int, int]], rows: Sample, said: Answers) -> float:
+    """Return what five people of the smallest of some groups make of a difference of rates, or of a ratio."""
+    part, whole = RATES[contrast.rate](rows, said)
+    own = [whole & (rows.attributes[i].codes == k) for i, k in groups]
+    step = STEP / max(min(int(each.sum()) for each in own), 1)
+    rates = [float((part & each).sum()) / max(int(each.sum()), 1) for each in own]
+    return float(step / max(*rates, step)) if contrast.ratio else float(step)
+
+
+def contrast_groups(contrast: Contrast, pair: Pair, sides: Sequence[Estimate], rows: Sample, z: float) -> set[Pair]:
+    """Return the pairs that a change of a gap rests on: the incumbent's, and the model's worst by value and bound."""
+    known = contrast.pairs(rows.attributes)
+    lowest = (int(np.argmin([each.value - by * each.error for each in sides])) for by in (0.0, z))
+    return {pair, *(known[place] for place in lowest)}
+
+
+def outwards(values: Sequence[float], step: float) -> tuple[float, ...]:
+    """Return a change, its lower end and, where there is one, its upper one in steps; ends are not narrower."""
+    value, low, *high = (each / step for each in values)
+    told = (np.rint(value), np.floor(low), *(np.ceil(each) for each in high))
+    return tuple(round(float(step * each), 4 if step >= FINE else 6) for each in told)
+
+
+def told_changes(
+    changes: Mapping[str, tuple[float, ...]],
+    claims: Claims,
+    wanted: Requirements,
+    pairs: Sequence[Pair],
+    rows: Sample,
+    said: Answers,
+    few: Few,
+    z: float,
+) -> dict[str, tuple[float, ...]]:
+    """Return changes as they may be told; ``said`` are the answers of the model, ``z`` the width of bounds."""
+    steps = dict.fromkeys(changes, FINE)
+    for name in wanted.keep:
+        if few.touches(name, wanted, rows.attributes) or (few and not JOBS[name].decides):
+            steps[name] = max(FINE, job_step(name, rows, said))
+    for contrast, pair in zip(wanted.improve, pairs, strict=True):
+        if few.touches(contrast.name, wanted, rows.attributes):
+            found = contrast_groups(contrast, pair, claims[contrast.name], rows, z)
+            groups = [(i, k) for i, *both in found for k in both]
+            steps[contrast.name] = max(FINE, gap_step(contrast, groups, rows, said))
+    for name in set(changes) - {*wanted.keep, *(each.name for each in wanted.improve)}:
+        if few.attributes:
+            smallest = min(int(np.bincount(np.asarray(each.codes) + 1)[1:].min()) for each in rows.attributes)
+            steps[name] = STEP / max(smallest, 1)
+    return {name: outwards(values, steps[name]) for name, values in changes.items()}
