@@ -25,7 +25,7 @@ from fairfront.improvability.requirements import Requirements
 from fairfront.improvability.split_search import atoms_of, search_split
 from fairfront.measures import auc
 
-from .report import RESULTS, Section, Table, commit
+from .report import RESULTS, Section, Table, commit, publish
 
 RUNS = RESULTS / "improvability-runs.json"
 BETA = np.array([1.2, 0.8, -0.5, 0.3])
@@ -249,3 +249,4 @@ def drawn_sections() -> list[Section]:
 
 if __name__ == "__main__":  # some runs of some settings, which the benchmark then draws
     go_on(sys.argv[2:] or list(SETTINGS), int(sys.argv[1]))
+    publish(drawn_sections(), "python -m benchmarks alternatives")

@@ -22,7 +22,7 @@ from .judge import Figures, judged, paired_interval
 from .learners.boosting import columns_and_seeds, fairfront, grid_search, group_thresholds, in_rates, lightgbm
 from .learners.boosting import linear_newton as linear
 from .peers.base import Candidates, Fitting, model_candidates
-from .report import RESULTS, Section, Table, commit
+from .report import RESULTS, Section, Table, commit, publish
 
 KEPT = RESULTS / "incumbents-splits.json"
 TOLERANCE = 0.005
@@ -203,3 +203,4 @@ if __name__ == "__main__":  # some splits of some data sets and ways
     asked = sys.argv[2:]
     named = [[name for name in known if name in asked] or list(known) for known in (ORDER, WAYS)]
     go_on(int(sys.argv[1]), *named)
+    publish(drawn_sections(), "python -m benchmarks incumbents")

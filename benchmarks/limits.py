@@ -24,7 +24,7 @@ from fairfront.improvability.limit import limit_of
 from fairfront.improvability.requirements import Contrast
 from fairfront.objectives import Attribute
 
-from .report import RESULTS, Section, Table, commit
+from .report import RESULTS, Section, Table, commit, publish
 
 RUNS, COMMITS = RESULTS / "limit-runs.json", "commits"
 SIZES = (4, 3, 2)
@@ -282,3 +282,4 @@ def drawn_sections() -> list[Section]:
 
 if __name__ == "__main__":
     go_on(sys.argv[2:] or list(TASKS), int(sys.argv[1]))
+    publish(drawn_sections(), "python -m benchmarks limit")

@@ -121,6 +121,12 @@ def save(sections: Iterable[Section], command: str) -> None:
         (RESULTS / f"{page}.json").write_text(text + "\n")
 
 
+def publish(sections: Iterable[Section], command: str) -> None:
+    """Save sections of runs that were kept before, and draw the pages."""
+    save(sections, command)
+    draw()
+
+
 def _record(section: Section, stamp: dict[str, str]) -> dict[str, Any]:
     parts = [vars(part) if isinstance(part, Table) else part for part in section.parts]
     return {"title": section.title, **stamp, "summary": section.summary, "parts": parts}
