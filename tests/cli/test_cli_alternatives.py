@@ -106,7 +106,9 @@ def test_decisions_and_labels_of_the_approved_alone(file: Path, tmp_path: Path) 
     record = record_of(tmp_path / "b")
     assert record["rows"]["all"] == len(known)
     assert "error" not in record["table"][0]
-    assert "known only for some rows" in (tmp_path / "b" / "summary.md").read_text()
+    summary = (tmp_path / "b" / "summary.md").read_text()
+    assert f"known only for {sum(line[8] for line in rows())} of {len(known)} rows" in summary
+    assert "auc (labelled rows)" in summary
     assert command("verify", str(tmp_path / "b"), str(partly)).returncode == 0
 
 

@@ -300,7 +300,8 @@ def test_labels_of_some_leave_out_what_needs_them_all() -> None:
     found = searched({**given, "y": y}, labelled_only_if=known, favourable=1, n_splits=2, **rules)
     assert not {"error", "tpr_gap"} & set(found.table[0])
     assert "selection_gap" in found.table[0]
-    assert "known only for some rows" in found.record["covers"]
+    assert "known only for 1500 of 3000 rows" in found.record["covers"]
+    assert "tpr" not in str(found.record["curves"])
     assert "enter_favourable" not in found.swapped
     assert "tpr" not in found.moved["group"][0]
 

@@ -195,11 +195,15 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
 
 def _show(console: Console, found: Alternatives, file: Path, output: Path, incumbent: Path | None) -> None:
     """Print the finding, the incumbent and the models that were tested, and what to do next."""
-    from ..improvability.account import COARSE, line_cell
+    from ..improvability.model_table import COARSE, head_words, line_cell
 
     record = found.record
     heads = [name for name in found.table[0] if name not in ("settings", "why")]
-    table = table_of("Judged on rows that were not searched on; id 0 is the incumbent", heads, left=LEFT)
+    table = table_of(
+        "Judged on rows that were not searched on; id 0 is the incumbent",
+        [head_words(record, name) for name in heads],
+        left=LEFT,
+    )
     tested = [line for line in found.table if line["id"] == 0 or line["p"] is not None][: 1 + LISTED]
     for line in tested:
         table.add_row(*(line_cell(record, line, name) for name in heads))

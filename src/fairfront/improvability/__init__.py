@@ -12,7 +12,7 @@ The files, from the ground up:
 - drivers: which columns carry the gap of scores, and which tell the group
 - refutation, negative_finding: what no linear model does, and what further random draws could find
 - limit, attainable: the least error at every gap of any rule that does not see the group
-- dossier_layout, sections, account, gains_and_losses, dossier: the folder written of a search, section by section
+- dossier_layout, sections, account, model_table, gains_and_losses, dossier: the folder written of a search, by sections
 - result, entry: the call and its answer
 """
 

@@ -1,4 +1,4 @@
-"""The account of a search: what was asked, of whom, how it was tested, what was tried, and what it does not show."""
+"""The account of a search: what was asked, of whom, how it was tested, which families, and what it does not show."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from ..measures.disclosure import LIMIT
 from ..objectives import Attribute
 from ..objectives.groups import counts_in_words
 from .digits import coarse_p, p_words
-from .dossier_layout import Part, cell_words
+from .dossier_layout import Part
 from .estimates import JOBS
 from .families import FAMILIES, Data
-from .picture import picture
 from .sections import Search, Section
-from .verdicts import pair_words, table_of
 
 TITLE = "A fairer alternative to the model in use?"
 LIMITS = (
@@ -32,10 +31,6 @@ RATE_WORDS = {
     "error": "share of wrong decisions",
     "precision": "share with the favourable label among the approved",
 }
-COARSE = (
-    "Some counts are small: p-values that rest on them say only whether they pass, and changes are in steps of what "
-    "five people make of them, so that no exact count follows."
-)
 
 
 class Question(Section):
@@ -107,6 +102,7 @@ class Sources(Section):
             "groups": {each.name: list(each.levels) for each in attributes},
             "rows": {"all": len(data.y), "search": len(first.search), "judge": len(first.judge)},
             "covers": _covers(data),
+            "labelled": data.sample.labelled is not None,
             "notes": [*_left_out(attributes), *first.notes],
         }
 
@@ -132,16 +128,24 @@ def _origin(record: Mapping[str, Any]) -> Iterator[str]:
         yield f"The file is {data['name']} (sha256 {data['sha256']})."
         if file is not None:
             yield f"The incumbent's file is {file} (sha256 {record['incumbent']['sha256']})."
-        yield f"Alternatives may use these columns: {', '.join(record['features'])}."
+        yield (
+            f"Alternatives may use these columns: {', '.join(record['features'])}. Scales, levels and columns that are "
+            "dropped were learnt from a random four fifths of all rows, judge rows among them; labels, groups and the "
+            "incumbent play no part in it, so that nothing of what is tested is known beforehand."
+        )
         yield from record["findings"]
 
 
 def _covers(data: Data) -> str:
     if data.sample.labelled is None:
-        return "All figures are of all judge rows."
+        return "All figures are of all judge rows, unless they say otherwise."
+    known = int(data.sample.known.sum())
+    many = f"Labels are known only for {known} of {len(data.y)} rows"
+    if min(known, len(data.y) - known) < LIMIT:
+        many = "Labels are known only for some rows"
     return (
-        "Labels are known only for some rows: figures of the job are of those alone, shares of favourable decisions "
-        "are of everybody, and figures that need the labels of the others are not given."
+        f"{many}: figures of the job are of those alone, shares of favourable decisions are of everybody, and figures "
+        "that need the labels of the others are not given."
     )
 
 
@@ -212,77 +216,27 @@ class Tried(Section):
         )
 
 
-class Models(Section):
-    """Every model of the first split: settings, figures, and why it was kept or refused."""
+class Checks(Section):
+    """How it can be made again, and where choices are kept."""
 
-    name = "models"
-
-    def find(self, search: Search) -> Mapping[str, Any]:
-        first, wanted = search.outcome, search.wanted
-        table = table_of(first, search.data, wanted, search.judged, search.verdicts)
-        known = [(i + 1, each) for i, each in enumerate(search.verdicts) if each.changes is not None]
-        pairs = [pair_words(each, search.data.sample.attributes) for each in first.pairs]
-        return {
-            "table": table,
-            "changes": {str(i): {name: list(told) for name, told in (each.changes or {}).items()} for i, each in known},
-            "pairs": {each.name: list(pair) for each, pair in zip(wanted.improve, pairs, strict=True)},
-            "coarse": search.few,
-            "coarse_p": [i for i, each in known if each.coarse],
-        }
+    name = "checks"
 
     def parts(self, record: Mapping[str, Any]) -> Iterator[Part]:
-        told = (
-            "Figures are those of the judge rows of the first split, whose models were fitted on its search rows. "
-            "Models are tested in the order of the table, which the search rows gave, until one fails; a p-value is "
-            "the largest up to its own and that of the search. Cut-offs were placed on the search rows, where every "
-            "model approves the incumbent's share. Id 0 is the incumbent."
-        )
-        told += f" {COARSE}" if record["coarse"] else ""
-        yield Part("All models of the first split", [told], *_lines(record, record["table"]), picture(record), "model")
-        yield Part("The model shown", _changes(record, record["shown"]))
-
-    def summary(self, record: Mapping[str, Any]) -> Iterator[Part]:
-        what = "first model that qualifies" if record["qualified"] else "most promising model, which does not qualify"
-        shown = [line for line in record["table"] if line["id"] in (0, record["shown"])]
-        title = f"The incumbent, and the {what}, on rows that were not searched on"
-        yield Part(title, _changes(record, record["shown"]), *_lines(record, shown))
-
-
-def _changes(record: Mapping[str, Any], id: int | None) -> list[str]:
-    found = record["changes"].get(str(id))
-    if found is None:
-        return ["No model was found."]
-    tested = len(record["changes"])
-    together = f", for the {tested} models that were tested at once" if tested > 1 else ""
-    said = [f"Id {id}, with bounds at {1 - record['alpha']:.0%} confidence{together}:"]
-    ratios = {each["name"] for each in record["improve"] if each["ratio"]}
-    for name, values in found.items():
-        one, two = record["pairs"].get(name, ("", ""))
-        pair = f"the incumbent's between {one!r} and {two!r}, its worst pair on the search rows"
-        if name in record["keep"]:
-            said.append(f"{name} changes by {values[0]:+.4f} (between {values[1]:+.4f} and {values[2]:+.4f}).")
-        elif name in ratios:
-            said.append(f"{name} is {values[0]:.3f} times {pair}, at least {values[1]:.3f} times.")
-        elif one:
-            sure = f"at least {values[1]:.4f} smaller" if values[1] > 0 else "no reduction is sure"
-            side = "smaller" if values[0] > 0 else "larger"
-            said.append(f"{name} is {side} by {abs(values[0]):.4f} than {pair} ({sure}).")
-        else:
-            said.append(f"{name}: the lowest change is {values[0]:+.4f} (at least {values[1]:+.4f}).")
-    return said
-
-
-def _lines(record: Mapping[str, Any], table: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    names = [name for name in table[0] if name not in ("settings",)]
-    heads = ["id", "family", "settings", *names[2:]]
-    return heads, [[line_cell(record, line, name) for name in heads] for line in table]
-
-
-def line_cell(record: Mapping[str, Any], line: Mapping[str, Any], name: str) -> str:
-    """Return an entry of the table of models as people read it."""
-    if name == "p":
-        return p_words(line["p"], record["alpha"], line["id"] in record["coarse_p"])
-    return cell_words(line[name])
+        told = [
+            f"Made with fairfront {record['fairfront']}; the same rows, settings and seed give the same dossier. From "
+            "arrays in Python only the caller can make it again."
+        ]
+        if "data" in record:
+            file, with_ = record["data"]["name"], " --incumbent MODEL" if "file" in record["incumbent"] else ""
+            made = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
+            told = [
+                f"Made with fairfront {record['fairfront']} ({made}).",
+                f"fairfront verify FOLDER {file}{with_} searches again and compares every field of every file.",
+                f"fairfront select FOLDER --id ID --data {file}{with_} --by NAME --reason TEXT -o model writes a model "
+                "of the table. Who chose it, when and why is kept in the folder decisions beside this file, in a chain "
+                "of records that verify checks too.",
+            ]
+        yield Part("How to check it, and the decision record", told)
 
 
 class Limits(Section):

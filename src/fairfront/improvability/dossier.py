@@ -18,12 +18,13 @@ from ..storage.packages import SIGNATURE, check_checksums, checksum_of, write_ch
 from ..storage.places import CHECKSUMS, anything
 from ..storage.seals import Inventory, write_signature
 from ..validation import check_flag
-from .account import TITLE, Evidence, Limits, Models, Question, Sources, Tried
+from .account import TITLE, Checks, Evidence, Limits, Question, Sources, Tried
 from .approval_curves import Curves
 from .attainable import Attainable
 from .dossier_layout import GENERATOR, page_of, text_of
 from .drivers import Drivers
 from .gains_and_losses import IncumbentAudit, People
+from .model_table import Models
 from .negative_finding import NegativeFinding
 from .sections import Search, Section
 
@@ -40,6 +41,7 @@ SECTIONS: list[Section] = [
     Drivers(),
     NegativeFinding(),
     Attainable(),
+    Checks(),
     Limits(),
 ]
 """Sections in their order; what one finds is in the record of those after it too."""

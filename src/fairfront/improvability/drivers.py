@@ -20,7 +20,7 @@ from ..exceptions import InputError
 from ..frontier.candidates import scores_of
 from ..frontier.reason_codes import linear_score, reasons_of
 from ..objectives import Array, Task
-from ..objectives.people import FEWEST
+from ..objectives.people import FEWEST, STEP
 from ..tables import Column
 from ..tables.strength import tells_class
 from ..validation.inputs import check_matrix, take_rows
@@ -31,8 +31,13 @@ from .sections import Search, Section
 WALKS, CELLS = 400, 4_000_000
 """Pairs of people that are walked between, and most entries of the matrix that a model scores for it."""
 SHOWN = 15
-EXACT = "exact: coefficient times difference of group means"
-SAMPLED = "approximate: Shapley values by sampling pairs of people and orders of columns"
+EXACT = "exact: coefficient times difference of group means, in the unit of scores (log-odds, of logistic regression)"
+SAMPLED = (
+    "approximate: Shapley values by sampling pairs of people and orders of columns, in the unit of the score that the "
+    "model decides by"
+)
+LEVELS = 20
+"""Most values of a column whose people are counted value by value."""
 
 
 def linear_drivers(
@@ -45,6 +50,23 @@ def linear_drivers(
         name: mean(said[:, j], one, weight).less(mean(said[:, j], two, weight))
         for j, name in enumerate(dict.fromkeys(names))
     }
+
+
+def count_steps(
+    X: Any, coef: Array, names: Sequence[str], sides: tuple[NDArray[np.bool_], NDArray[np.bool_]]
+) -> dict[str, float]:
+    """Return what five people make of a column's part, for columns of a few values which few people of a side have.
+
+    A mean of such a column is a count; beside the coefficients, more digits would give it away.
+    """
+    said = reasons_of(X, coef, 0.0, np.zeros(len(coef)), names, k=1, side="for").contributions
+    found, fewest = {}, min(int(side.sum()) for side in sides)
+    for j, name in enumerate(dict.fromkeys(names)):
+        values, place = np.unique(said[:, j], return_inverse=True)
+        counts = np.stack([np.bincount(place[side], minlength=len(values)) for side in sides])
+        if 1 < len(values) <= LEVELS and ((counts > 0) & (counts < FEWEST)).any():
+            found[name] = float(STEP / fewest * np.ptp(values))
+    return found
 
 
 def sampled_drivers(
@@ -141,7 +163,7 @@ class Drivers(Section):
                 f"Mean score of {one!r} less that of {two!r} ({each['attribute']}) among the rows that "
                 f"{each['gap']} compares, judge rows: {each['total']:+.3g}. What columns carry is "
                 f"{each['way']}. AUC says how well a column alone tells the two groups, on rows it did not learn from; "
-                "0.5 is not at all."
+                "0.5 is not at all. Where few people of a group have a value, parts are in steps of five people."
             )
             heads = ["column", "carries", "standard error", "AUC for the group"]
             rows = [
@@ -167,32 +189,41 @@ def _driven(search: Search, X: Any, place: int, name: str, model: Any, said: Ans
     known = data.names, rows.weight, (one, two)
     try:
         coef, _ = linear_score(getattr(model, "estimator_", model), data.task.favourable_label)
-        found, way = linear_drivers(X, coef, *known), EXACT
+        found, way, steps = linear_drivers(X, coef, *known), EXACT, count_steps(X, coef, data.names, (one, two))
     except InputError:
         try:
             found, way = sampled_drivers(score_of(model, data.task), _dense(X), *known, search.seed), SAMPLED
+            steps = {}
         except (TypeError, ValueError, AttributeError, KeyError):  # a model of other columns than numbers
             return None
     codes = np.where(attribute.codes == a, 1, np.where(attribute.codes == b, 0, -1)).astype(np.intp)
     tells = proxy_strength(X, codes, data.names, search.seed)
-    order = sorted(found, key=lambda each: -abs(found[each].value))
+    told = {column: _told(each, steps.get(column, 0.0)) for column, each in found.items()}
+    order = sorted(found, key=lambda each: -abs(told[each][0]))
     return {
         "gap": contrast.name,
         "model": name,
         "attribute": attribute.name,
         "groups": [attribute.levels[a], attribute.levels[b]],
         "way": way,
-        "total": _short(sum(each.value for each in found.values())),
+        "total": _short(sum(value for value, _ in told.values())),
         "columns": [
             {
                 "column": each,
-                "carries": _short(found[each].value),
-                "error": _short(found[each].error),
-                "auc": round(tells[each], 3),
+                "carries": told[each][0],
+                "error": told[each][1],
+                "auc": round(tells[each], 2 if each in steps else 3),
             }
             for each in order
         ],
     }
+
+
+def _told(each: Estimate, step: float) -> tuple[float, float]:
+    """Return a part and its standard error; in steps of five people where few are behind it."""
+    if step == 0.0:
+        return _short(each.value), _short(each.error)
+    return _short(step * np.rint(each.value / step)), _short(step * np.ceil(each.error / step))
 
 
 def _short(value: float) -> float:

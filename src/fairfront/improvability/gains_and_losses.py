@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from ..measures.audits import audit
-from ..measures.disclosure import LIMIT, ROUNDED
+from ..measures.disclosure import FEW, LIMIT, ROUNDED
+from ..measures.lines import NO_GROUP
 from ..measures.paired import GroupChanges, PairedRows
+from ..measures.spans import Range, notable, with_ends
 from ..objectives import Groups
 from .dossier_layout import Part, cell_words
 from .sections import Search, Section
@@ -21,6 +23,8 @@ from .verdicts import truth_of
 
 RATES = ("selection", "tpr", "fpr", "error")
 EVERYONE = "(all rows)"
+APART = "(in no gap)"
+"""People without a group, or of one with too few rows to be compared."""
 
 
 class IncumbentAudit(Section):
@@ -45,6 +49,8 @@ class IncumbentAudit(Section):
         shown = [name for rate in rates for name in (rate, f"{rate}_lower", f"{rate}_upper")]
         tables = found.to_dict(small=LIMIT)["tables"]
         told = {name: {head: _short(table[head]) for head in ("group", "n", *shown)} for name, table in tables.items()}
+        for table in told.values():
+            table["group"] = [APART if group == NO_GROUP else group for group in table["group"]]
         return {"audit": {"tables": told, "sentences": list(found.sentences) if rows.labelled is None else []}}
 
     def parts(self, record: Mapping[str, Any]) -> Iterator[Part]:
@@ -119,8 +125,8 @@ def _line(line: Mapping[str, Any], rates: Sequence[str], labelled: bool) -> list
     for side in ("enter", "leave"):
         cells.append(str(line[side]))
         if labelled:
-            share = line[f"{side}_favourable"]
-            cells.append("" if share is None else f"{share:.1%}")
+            share, ends = line[f"{side}_favourable"], line.get(f"{side}_favourable_ends", ())
+            cells.append(FEW if share is None else with_ends(f"{share:.3f}", ends))
     return cells
 
 
@@ -151,8 +157,20 @@ def _sides(changes: GroupChanges, k: int, labelled: bool) -> dict[str, Any]:
     for side, name in enumerate(("enter", "leave")):
         found[name] = int(changes.sides["selection"].rows.shown[side, 1, k])
         if labelled:
-            good, bad = (float(changes.sides[rate].rows.shown[side, 1, k]) for rate in ("tpr", "fpr"))
-            found[f"{name}_favourable"] = round(good / (good + bad), 3) if good + bad else None
+            found |= _favourable(name, *(changes.sides[rate].rows.at(side, 1, k) for rate in ("tpr", "fpr")))
+    return found
+
+
+def _favourable(name: str, good: Range, bad: Range) -> dict[str, Any]:
+    """Return the share with the favourable label among those who change sides, None of few; with ends where off."""
+    yes, least, most = (float(each) for each in (good.shown, good.low, good.high))
+    no, fewest, highest = (float(each) for each in (bad.shown, bad.low, bad.high))
+    if yes + no <= LIMIT:
+        return {f"{name}_favourable": None}
+    share, ends = yes / (yes + no), (least / max(least + highest, 1.0), most / max(most + fewest, 1.0))
+    found: dict[str, Any] = {f"{name}_favourable": round(share, 3)}
+    if notable(share, *ends, by=0.005):
+        found[f"{name}_favourable_ends"] = [round(each, 4) for each in ends]
     return found
 
 
