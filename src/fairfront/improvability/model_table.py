@@ -51,7 +51,8 @@ class Models(Section):
         what = "first model that qualifies" if record["qualified"] else "most promising model, which does not qualify"
         shown = [line for line in record["table"] if line["id"] in (0, record["shown"])]
         title = f"The incumbent, and the {what}, on rows that were not searched on"
-        yield Part(title, _changes(record, record["shown"]), *_lines(record, shown))
+        told = [COARSE] if record["coarse"] else []
+        yield Part(title, [*_changes(record, record["shown"]), *told], *_lines(record, shown))
 
 
 def _changes(record: Mapping[str, Any], id: int | None) -> list[str]:
@@ -73,7 +74,8 @@ def _changes(record: Mapping[str, Any], id: int | None) -> list[str]:
         elif one:
             sure = f"at least {values[1]:.4f} smaller" if values[1] > 0 else "no reduction is sure"
             side = "smaller" if values[0] > 0 else "larger"
-            said.append(f"{name} is {side} by {abs(values[0]):.4f} than {pair} ({sure}).")
+            much = f"{side} by {abs(values[0]):.4f} than" if values[0] else "as large as"
+            said.append(f"{name} is {much} {pair} ({sure}).")
         else:
             said.append(f"{name}: the lowest change is {values[0]:+.4f} (at least {values[1]:+.4f}).")
     return said
