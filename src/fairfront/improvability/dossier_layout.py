@@ -16,10 +16,12 @@ from ..explorer.page import head_of
 GENERATOR = '<meta name="generator" content="fairfront alternatives">'
 STYLE = """h1 + section, section > * + * { margin-top: 10px; }
 section p, section li { max-width: 110ch; overflow-wrap: anywhere; font-size: .9rem; }
-figure { margin: 0; } figcaption { font-size: .85rem; max-width: 100ch; }
+figure { margin: 10px 0 0; } figcaption { font-size: .85rem; max-width: 100ch; }
 .drawing svg { background: var(--sheet); border: 1px solid var(--line); border-radius: 11px; }
 .drawing svg { max-width: 100%; height: auto; }
 .drawing text { fill: var(--soft); }
+@media (max-width: 600px) { .drawing text { font-size: 17px; } }
+.sheet th { vertical-align: top; }
 .drawing .region { fill: var(--promised); }
 .drawing .incumbent { fill: var(--plain); }
 .drawing .qualified { fill: var(--least); }

@@ -10,7 +10,7 @@ import numpy as np
 
 from .estimates import JOBS
 
-WIDE, HIGH, EDGE = 640, 360, 56
+WIDE, HIGH, EDGE, TOP = 640, 372, 56, 32
 
 
 def picture(record: Mapping[str, Any]) -> str:
@@ -23,9 +23,9 @@ def picture(record: Mapping[str, Any]) -> str:
     limit = y[0] - JOBS[job].better * record["keep"][job]
     low, high = float(min(y.min(), limit)), float(max(y.max(), limit))
     across = _scale(float(x.min()), float(x.max()), EDGE, WIDE - 16)
-    up = _scale(low, high, HIGH - EDGE, 16)
+    up = _scale(low, high, HIGH - EDGE, TOP)
     better_up = JOBS[job].better > 0
-    top, bottom = (16.0, up(limit)) if better_up else (up(limit), HIGH - float(EDGE))
+    top, bottom = (float(TOP), up(limit)) if better_up else (up(limit), HIGH - float(EDGE))
     ratio = record["improve"][0]["ratio"]
     left, right = (across(float(x[0])), WIDE - 16.0) if ratio else (float(EDGE), across(float(x[0])))
     said = (
@@ -40,10 +40,13 @@ def picture(record: Mapping[str, Any]) -> str:
         f'<figure class="drawing"><svg viewBox="0 0 {WIDE} {HIGH}" role="group" aria-labelledby="drawn" width="{WIDE}">'
         f'<rect class="region" x="{left:.1f}" y="{top:.1f}" width="{max(right - left, 0):.1f}" '
         f'height="{max(bottom - top, 0):.1f}"/>'
-        f'<path d="M{EDGE} 16V{HIGH - EDGE}H{WIDE - 16}" fill="none" stroke="currentColor" stroke-opacity="0.5"/>'
-        f"{_label(EDGE, HIGH - EDGE + 18, f'{x.min():.3g}')}{_label(WIDE - 60, HIGH - EDGE + 18, f'{x.max():.3g}')}"
-        f"{_label(4, HIGH - EDGE, f'{low:.3g}')}{_label(4, 24, f'{high:.3g}')}"
-        f"{_label(WIDE // 2, HIGH - 14, gap)}{_label(4, 12, job)}{marks}</svg>"
+        f'<path d="M{EDGE} {TOP}V{HIGH - EDGE}H{WIDE - 16}" fill="none" stroke="currentColor" stroke-opacity="0.5"/>'
+        f"{_label(EDGE, HIGH - EDGE + 18, f'{x.min():.3g}')}"
+        f"{_label(WIDE - 16, HIGH - EDGE + 18, f'{x.max():.3g}', 'end')}"
+        f"{_label(EDGE - 6, HIGH - EDGE, f'{low:.3g}', 'end')}{_label(EDGE - 6, TOP + 8, f'{high:.3g}', 'end')}"
+        f"{_label(WIDE // 2, HIGH - 14, gap, 'middle')}{_label(4, 16, job)}"
+        f"{_label((left + right) / 2, bottom - 5 if better_up else top + 14, 'within the tolerance', 'middle')}"
+        f"{_beside(across(float(x[0])), up(float(y[0])))}{marks}</svg>"
         f'<figcaption id="drawn">{escape(said)}</figcaption></figure>'
     )
 
@@ -53,8 +56,14 @@ def _scale(low: float, high: float, start: float, end: float) -> Any:
     return lambda value: start + (value - low) / wide * (end - start)
 
 
-def _label(x: float, y: float, text: str) -> str:
-    return f'<text x="{x}" y="{y}" font-size="12" fill="currentColor">{escape(text)}</text>'
+def _label(x: float, y: float, text: str, anchor: str = "start") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="12">{escape(text)}</text>'
+
+
+def _beside(x: float, y: float) -> str:
+    """Return the incumbent's name, on the side of its mark where there is room."""
+    left = x > WIDE / 2
+    return _label(x + (-14 if left else 14), y + 4, "incumbent", "end" if left else "start")
 
 
 def _mark(line: Mapping[str, Any], x: float, y: float, names: tuple[str, str]) -> str:
