@@ -15,6 +15,7 @@ from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.judgement import held_rows, is_test
 from ..frontier.models import Models
+from ..frontier.rule_models import RuleModels
 from ..frontier.selection import plain_place, walk
 from ..measures.disclosure import check_small
 from ..measures.paired import PairedRows
@@ -173,7 +174,9 @@ def describe_points(
 
 
 def _probability(models: Models, X: Any, scores: Array) -> Array | None:
-    """Of the favourable label, (k, n); None where the models give none."""
+    """Of the favourable label, (k, n), that of all rules alike; None where the models give none."""
+    if models.task.kind == "binary" and isinstance(models, RuleModels):
+        return np.tile(models.probabilities(X)[:, models.task.favourable], (len(models), 1))
     if models.task.kind != "binary" or not models.probable.all():
         return None
     if models.loss not in LOSSES:  # scores of candidates are not log-odds

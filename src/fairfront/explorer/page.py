@@ -83,7 +83,7 @@ def write_explorer(
     title : str, optional
         A heading, such as the name of the run.
     baselines : Frontier or mapping of names to frontiers, optional
-        Own candidates (`Frontier.from_models`) to lay over, judged on the same rows.
+        Own candidates (`Frontier.from_models`), or another frontier, to lay over, judged on the same rows.
     command : str, optional
         The command that uses a model, with ``{id}`` in the place of its id.
     python : str

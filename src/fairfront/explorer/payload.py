@@ -31,7 +31,7 @@ from .details import Details, detailed
 CONFIDENCE = 0.95
 TOP = 8
 FACTS = (
-    *("loss", "unit", "gap_column", "solver", "used_for", "sensitive", "largest", "missing", "trained"),
+    *("loss", "unit", "gap_column", "solver", "rule", "used_for", "sensitive", "largest", "missing", "trained"),
     "favourable_was_given",
 )
 ALWAYS = "Labels are taken as they are: what they carry from the past is not corrected."

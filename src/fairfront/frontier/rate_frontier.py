@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -74,6 +74,10 @@ class Rates:
             raise InputError(f"cutoff is {self.cutoff:g}, expected a probability between 0 and 1.")
         if self.precision is not None and not 0.0 < check_number(self.precision, "precision", SHARE) < 1.0:
             raise refuse("precision", self.precision, SHARE)
+
+    def __repr__(self) -> str:
+        given = {each.name: getattr(self, each.name) for each in fields(self) if each.repr}
+        return f"Rates({', '.join(f'{name}={value!r}' for name, value in given.items() if value is not None)})"
 
     @property
     def operating(self) -> Operating:

@@ -63,8 +63,8 @@ class Status(StrEnum):
     ROUNDED = "solved with the kinks of the loss rounded over a narrow width, not for the loss itself"
     WEIGHTED = "weighted fit, not certified: a learner of any kind, fitted with row weights of the frontier"
     POSTERIOR = (
-        "optimal for its posteriors, not certified: no rule would have a smaller error within its gaps if a learner's "
-        "probabilities of label and group were right"
+        "optimal for its posteriors, not certified: by a learner's probabilities of label and group, no rule has a "
+        "smaller expected error at these gaps"
     )
     GIVEN = "given: no other candidate is at least as good on every axis and better on one"
     DOMINATED = "given: another candidate is at least as good on every axis and better on one"
