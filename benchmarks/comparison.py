@@ -100,7 +100,7 @@ class Comparison:
         return Answer(np.array(error), np.array(gap), met, tuple(self.splits(peer)), np.array(noise))
 
     def difference(
-        self, peer: str, cap: float, equal_approval: bool = False, figure: str = "error"
+        self, peer: str, cap: float, equal_approval: bool = False, figure: str = "error", confidence: float = 0.95
     ) -> tuple[float, float, float] | None:
         """Return the paired difference of a test figure to the reference with its interval."""
         mine, other = (self.answer(name, cap, equal_approval) for name in (peer, self.contest.reference))
@@ -108,7 +108,7 @@ class Comparison:
             return None
         shared = [seed for seed in mine.seeds if seed in other.seeds]
         ours, theirs = (getattr(a, figure)[[a.seeds.index(seed) for seed in shared]] for a in (mine, other))
-        return judge.paired_interval(ours - theirs)
+        return judge.paired_interval(ours - theirs, confidence=confidence)
 
     def boxes(self, peer: str) -> dict[str, float]:
         """Return per split the share of the tight box that a method's offer covers on test rows."""

@@ -23,6 +23,7 @@ import fairfront as ff
 from fairfront.exceptions import InputError
 from fairfront.frontier.frontier_columns import subset
 from fairfront.frontier.rate_frontier import Rates
+from fairfront.measures.claims import no_better
 from fairfront.objectives import NOTIONS as REGISTERED
 from fairfront.objectives import GroupProbabilities
 from fairfront.problems.guesses import Scaling, fit_scaling
@@ -130,6 +131,22 @@ def test_an_approval_rate_is_kept(rate: float) -> None:
     for scores in front.models.scores(X):
         assert abs((scores[0] > 0).mean() - rate) <= 1.0 / 900
     assert "approval rate" in front.facts.rule
+
+
+@pytest.mark.parametrize("asked", [{"approval_rate": 0.2}, {"costs": {"false_positive": 5.0, "false_negative": 1.0}}])
+def test_what_has_to_be_beaten_is_that_of_what_was_asked_for(asked: dict[str, Any], tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    X, y, group = rng.normal(size=(1200, 2)), (rng.random(1200) < 0.7).astype(int), rng.choice(["a", "b"], 1200)
+    X[:, 0] += 1.1 * y + 0.3 * (group == "a")
+    front = ff.trace(X, y, sensitive_features=group, units=Rates(**asked), n_points=5)
+    record = front.evaluations["held_out"]
+    assert record["error"][0] > 0.3  # more mistakes than the majority label makes, because that is not what was asked
+    assert not no_better(record, front.facts.task, front.facts.operating)[0]
+    assert no_better(record, front.facts.task)[0]
+    front.save(tmp_path / "front")
+    again = ff.load(tmp_path / "front")
+    assert again.facts.operating == front.facts.operating == Rates(**asked).operating
+    assert ff.trace(X, y, sensitive_features=group, n_points=3).facts.operating is None
 
 
 def test_a_cutoff_is_a_cost() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..measures import Evaluation
+from ..measures.cutoffs import Operating
 from ..measures.figures import Column
 from ..objectives import NOTIONS, Algebra, Array, Attribute, Objectives, Question, Task, proxy_sentences, rates_of
 from ..objectives.groups import FEWEST
@@ -177,8 +178,8 @@ class Facts(Record):
     ``unit`` is that of ``Frontier.gaps``, and ``measured_on`` says which rows losses and gaps are of;
     ``question``, ``newton`` and ``path`` are the settings that lay out the same problem and solve it again;
     ``heuristic`` says that weights of some fits were negative; ``rule`` is the operating point of models that have it
-    inside; ``proxies`` are the attributes whose groups were given
-    as probabilities.
+    inside, in words, and ``inside`` as it was asked for; ``proxies`` are the attributes whose groups were given as
+    probabilities.
     """
 
     task: Task
@@ -202,8 +203,14 @@ class Facts(Record):
     measured_on: str = "training"
     heuristic: bool = False
     rule: str = ""
+    inside: Mapping[str, Any] | None = field(default=None, repr=False)
     proxies: tuple[str, ...] = ()
     unnamed: Named = field(default=(), repr=False)
+
+    @property
+    def operating(self) -> Operating | None:
+        """How models decide that have their operating point inside."""
+        return None if self.inside is None else Operating(**self.inside)
 
     @classmethod
     def of(cls, objectives: Objectives, solver: Any, path: Path = "worst_gap") -> Facts:

@@ -228,6 +228,7 @@ def _facts(problem: RateProblem, rates: Rates, rules: Rules, off: Array, duality
         loss=rates.loss,
         unit=UNIT,
         rule=f"Operating point: {rates.words}, inside the rules.",
+        inside={name: getattr(rates.operating.check(), name) for name in ("cutoff", "approval_rate", "costs")},
         used_for=USED_FOR,
         measured_on=measured,
     )

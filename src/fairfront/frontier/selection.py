@@ -242,7 +242,7 @@ def usable(front: FrontierFigures, on: str | None) -> Places:
 def telling(front: FrontierFigures, record: Evaluation) -> Places:
     """Return the rows that are `usable` by an evaluation."""
     solved = front.solved
-    found = solved[~trivial(record, front.facts.task)[solved]]
+    found = solved[~trivial(record, front.facts.task, front.facts.operating)[solved]]
     return found if len(found) else solved
 
 

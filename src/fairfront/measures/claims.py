@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..objectives import Array, Task
 from ..validation import check_text, refuse
-from .cutoffs import check_costs
+from .cutoffs import Operating, check_costs
 from .evaluation import Evaluation
 from .figures import MORE, MORE_VALUES, RATIO_OF, RATIOS, Column, larger_is_better
 from .group_table import GroupTable
@@ -148,17 +148,18 @@ def decides_alike(record: Evaluation) -> NDArray[np.bool_]:
     return np.zeros(record.n_models, dtype=bool) if record.alike is None else np.asarray(record.alike > ALIKE)
 
 
-def no_better(record: Evaluation, task: Task) -> NDArray[np.bool_]:
+def no_better(record: Evaluation, task: Task, inside: Operating | None = None) -> NDArray[np.bool_]:
     """Tell which models are no better than decisions that look at nobody, (N,).
 
     What has to be beaten follows from what was asked for: at an approval rate, which the majority label would not meet,
     as many approvals drawn by lot; at costs, the cost of deciding everyone alike; else giving everyone that label.
+    ``inside`` is what was asked of models that have their operating point inside.
     """
     if record.labels is None:
         return np.zeros(record.n_models, dtype=bool)
     reached, approved, good = record["error"], record["approval_rate"], float(record.labels[task.favourable])
     rival: Any = 1.0 - float(record.labels.max())
-    rule = None if record.operating is None else record.operating.rule
+    rule = inside if record.operating is None else record.operating.rule
     if rule is not None and rule.asked == "approval_rate":
         rival = approved * (1.0 - good) + (1.0 - approved) * good
     elif rule is not None and rule.costs is not None:
@@ -169,14 +170,14 @@ def no_better(record: Evaluation, task: Task) -> NDArray[np.bool_]:
     return np.asarray(reached >= rival - ROUNDING)
 
 
-def trivial(record: Evaluation, task: Task) -> NDArray[np.bool_]:
+def trivial(record: Evaluation, task: Task, inside: Operating | None = None) -> NDArray[np.bool_]:
     """Tell which models are marked and never suggested, (N,)."""
-    return np.asarray(decides_alike(record) | no_better(record, task))
+    return np.asarray(decides_alike(record) | no_better(record, task, inside))
 
 
-def rival_words(record: Evaluation) -> str:
-    asked = None if record.operating is None else record.operating.rule.asked
-    return RIVALS.get(asked, "error no lower than giving everyone the majority label")
+def rival_words(record: Evaluation, inside: Operating | None = None) -> str:
+    rule = inside if record.operating is None else record.operating.rule
+    return RIVALS.get(None if rule is None else rule.asked, "error no lower than giving everyone the majority label")
 
 
 Outcome = Literal["met", "not met", "inconclusive"]

@@ -103,7 +103,7 @@ def suggested_id(front: Frontier) -> int | None:
     Points that decide nearly everyone alike, or no better than without looking, are never suggested; None where there
     are no others.
     """
-    if trivial(front.record(), front.facts.task)[front.solved].all():
+    if trivial(front.record(), front.facts.task, front.facts.operating)[front.solved].all():
         return None
     return front.choose(least=leading_gap(front), within={main_error(front): tolerance_of(front)})
 
@@ -136,7 +136,7 @@ def shortlist(front: Frontier, n: int = SHOWN) -> tuple[int, ...]:
 def options_of(front: Frontier, ids: Iterable[int]) -> list[Option]:
     record, task = front.record(), front.facts.task
     plain, suggested = plain_id(front), suggested_id(front)
-    alike, worse = decides_alike(record), no_better(record, task)
+    alike, worse = decides_alike(record), no_better(record, task, front.facts.operating)
     error = main_error(front)
     columns = {"loss": front.loss, front.facts.gap_column: front.gaps.max(axis=1), error: front.column(error)}
     columns |= {name: front.column(name) for name in ("approval_rate", "auc") if name in front.column_names()}
@@ -197,7 +197,7 @@ def indistinct_words(front: Frontier, gap: str, confidence: float | None = 0.95)
 def mark_words(front: Frontier, options: list[Option]) -> list[str]:
     record = front.record()
     alike = f"gives more than 99 % of the {record.name} rows the same decision"
-    words = {ALIKE: alike, NO_BETTER: rival_words(record)}
+    words = {ALIKE: alike, NO_BETTER: rival_words(record, front.facts.operating)}
     there = {mark for option in options for mark in option.marks}
     return [f"{mark}: {said}; never suggested." for mark, said in words.items() if mark in there]
 
