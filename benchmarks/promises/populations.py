@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -59,19 +60,23 @@ class Population:
 @cache
 def population_of(case: str) -> Population:
     """Make the population of a case once per process."""
-    if case == "loans":
-        return _loans()
+    return _loans() if case == "loans" else redrawn(case)
+
+
+def redrawn(case: str, rows: int | None = None, **trees: Any) -> Population:
+    """Make the population of a data set, for samples of so many rows, by trees with other settings than usual."""
     data, group = loaded(case), CASES[case].group
     X = data.matrix("one_hot", fit_on=np.arange(len(data)))[0]
     y = labels_of(data)[0]
     groups = np.unique(np.asarray(data.columns[group]).astype(str), return_inverse=True)[1].astype(np.intp)
-    trees = HistGradientBoostingClassifier(max_iter=60, learning_rate=0.08, max_leaf_nodes=16, random_state=0)
-    chance = cross_val_predict(trees, np.column_stack([X, groups]), y, cv=5, method="predict_proba")[:, 1]
+    usual = {"max_iter": 60, "learning_rate": 0.08, "max_leaf_nodes": 16, "random_state": 0}
+    model = HistGradientBoostingClassifier(**usual | trees)
+    chance = cross_val_predict(model, np.column_stack([X, groups]), y, cv=5, method="predict_proba")[:, 1]
 
     def sample(seed: int) -> Rows:
         rng = np.random.default_rng([20, seed])
-        rows = rng.integers(len(y), size=int(SHARE * len(y)))
-        return Rows(X[rows], (rng.random(len(rows)) < chance[rows]).astype(np.intp), groups[rows])
+        some = rng.integers(len(y), size=int(SHARE * len(y)) if rows is None else rows)
+        return Rows(X[some], (rng.random(len(some)) < chance[some]).astype(np.intp), groups[some])
 
     return Population(X, groups, chance, sample)
 
