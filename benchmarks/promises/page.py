@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from ..peers import PEERS
 from ..report import Section, Table
 from .bars import bars, foreseen
 from .populations import DATA, TITLES
-from .repetitions import ASKED, HOME, PEER_NAMES, PROMISED, results, run
+from .repetitions import ASKED, PEER_NAMES, PROMISED, results, run, splits_of
 from .splits import run as run_splits
 
 RUNS = {"compas": 1000, "german": 1000, "loans": 1000, "adult": 200, "oulad": 200}
@@ -129,8 +128,7 @@ def on_test() -> Table:
     """Return what real test rows show, with their noise."""
     rows = []
     for case in SPLITS:
-        path = HOME / f"{case}-splits.jsonl"
-        some = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        some = splits_of(case)
         for arm in ("before", "held_out") if some else ():
             row: list[object] = [TITLES[case], len(some), ARMS[arm]]
             for cap in ASKED:

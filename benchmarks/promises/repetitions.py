@@ -197,16 +197,23 @@ def peers(population: Population, seed: int, names: tuple[str, ...] = PEER_NAMES
 
 
 def results(case: str, what: str) -> list[dict[str, Any]]:
-    """Return the runs that were made so far."""
+    """Return the runs that were made so far, the last of each seed."""
     path = HOME / f"{case}-{what}.jsonl"
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    found = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return list({each["seed"]: each for each in found}.values())
+
+
+def splits_of(case: str) -> list[dict[str, Any]]:
+    """Return the real splits that were made so far."""
+    return results(case, "splits")
 
 
 def run(case: str, what: str, runs: int, whole_only: bool = False) -> None:
     """Make runs until there are so many; only those of all rows where the others have been run often enough."""
     HOME.mkdir(parents=True, exist_ok=True)
-    done, path = {each["seed"] for each in results(case, what)}, HOME / f"{case}-{what}.jsonl"
-    population = population_of(case)
+    path, population = HOME / f"{case}-{what}.jsonl", population_of(case)
+    enough = [each for each in results(case, what) if whole_only or what == "peers" or "before" in each]
+    done = {each["seed"] for each in enough}
     for seed in (seed for seed in range(runs) if seed not in done):
         found = peers(population, seed) if what == "peers" else repetition(population, what, seed, whole_only)
         with Path(path).open("a") as file:

@@ -257,6 +257,12 @@ def test_people_are_kept_together_and_left_out_together(loans: Path, tmp_path: P
     assert list(run.frontier.evaluations) == ["held_out", "validation"]
     assert run.frontier.evaluations["held_out"].made == "leave-one-out in closed form"
     assert fairfront("show", tmp_path / "run", "--on", "held_out").returncode == 0
+    assert fairfront("select", tmp_path / "run", "--at-most", "tpr_gap=0.5", "-o", tmp_path / "model").returncode == 0
+    told = json.loads((tmp_path / "model" / "card.json").read_text())["decision"]["promises"][0]
+    record = run.frontier.evaluations["held_out"]
+    assert (told["on"], told["held_out"]["rows"]) == ("validation", record.n)
+    assert told["held_out"]["observed"] in record["tpr_gap"].tolist()
+    assert "| on training rows, each judged without itself |" in (tmp_path / "model" / "card.md").read_text()
     done = fairfront("trace", loans, *base, "--approval-rate", 0.4, "-o", tmp_path / "placed")
     assert list(ff.load(tmp_path / "placed").frontier.evaluations) == ["validation"]
 

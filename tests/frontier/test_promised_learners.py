@@ -39,9 +39,10 @@ def true_gaps(front: ff.Frontier) -> np.ndarray:
     "how",
     [
         {"estimator": DecisionTreeClassifier(max_depth=3, min_samples_leaf=15), "solver": Weighting(cv=10)},
+        {"estimator": DecisionTreeClassifier(max_depth=3, min_samples_leaf=15), "solver": Weighting(cv=3)},
         {"estimator": LogisticRegression(), "units": ff.Rates(cv=10), "n_points": 8},
     ],
-    ids=["weighted fits", "rules in rates"],
+    ids=["weighted fits", "of three folds", "rules in rates"],
 )
 def test_promises_of_learners_hold(how: dict[str, Any]) -> None:
     made, broken = np.zeros(len(BOUNDS)), np.zeros(len(BOUNDS))

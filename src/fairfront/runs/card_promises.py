@@ -36,12 +36,22 @@ def promises_section(card: Mapping[str, Any]) -> Section:
                 f"{_told(figure, each['observed'], ends)} on {each['on']} ({each['rows']} rows)",
                 f"{bound} {mean}" if ends else mean,
                 f"{bound} {promised} ({each['confidence']:.0%})",
+                *_held(each, any("held_out" in one for one in card["decision"]["promises"])),
                 _told(figure, *_measured(card, figure)),
                 noise,
             )
         )
-    heads = ("figure", "asked", "observed", "expected", "promised", "on test", "noise alone on test")
+    heads: tuple[str, ...] = ("figure", "asked", "observed", "expected", "promised", "on test", "noise alone on test")
+    if any(len(row) > len(heads) for row in rows):
+        heads = (*heads[:5], "on training rows, each judged without itself", *heads[5:])
     return Section("Asked, promised and measured", (Table(heads, tuple(rows)), SAID) if rows else ())
+
+
+def _held(told: Mapping[str, Any], shown: bool) -> tuple[str, ...]:
+    """Write what held-out rows show that the choice did not read, in a column of its own where there is one."""
+    other = told.get("held_out")
+    said = other and _told(told["figure"], other["observed"])
+    return (f"{said} ({other['rows']} rows)" if other and said else "",) if shown else ()
 
 
 def _told(figure: str, value: Any, ends: Sequence[float] = ()) -> str:

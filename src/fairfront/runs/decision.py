@@ -12,6 +12,7 @@ import numpy as np
 from ..exceptions import InputError
 from ..frontier.cautions import notes_of
 from ..frontier.choice import choice_of, unread_words
+from ..frontier.held_out import HELD_OUT
 from ..frontier.selection import Rule
 from ..measures.disclosure import LIMIT
 from ..measures.figures import Column, larger_is_better
@@ -147,6 +148,10 @@ def promises_of(run: Run, id: int, rule: Mapping[str, Any]) -> tuple[dict[str, A
     found = choice_of(run.frontier, Rule.of(rule), run.frontier.place(id))
     rows = run.manifest["split"]["rows"].get("test")
     told = () if found is None else tuple(found.to_json(rows))
+    other = run.frontier.evaluations.get(HELD_OUT)
+    if found is not None and other is not None and found.on != HELD_OUT:  # judged too, and not read
+        seen = {each["figure"]: float(other.figure(each["figure"])[found.place]) for each in told}
+        told = tuple({**each, HELD_OUT: {"observed": _plain(seen[each["figure"]]), "rows": other.n}} for each in told)
     return tuple({name: _plain(value) for name, value in each.items()} for each in told)
 
 
