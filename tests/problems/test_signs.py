@@ -218,6 +218,15 @@ def test_estimators_take_signs_by_name() -> None:
     assert several.coef_[0, 0] == 0.0
 
 
+def rising(model: Any, column: int) -> None:
+    """See that the probability of the label 0 never falls where one feature of some people grows."""
+    rows = np.repeat(X[:20], 9, axis=0)
+    rows[:, column] = np.tile(np.linspace(-2, 2, 9), 20)
+    good = model.predict_proba(pd.DataFrame(rows, columns=FRAME.columns))[:, 0].reshape(20, 9)
+    assert (np.diff(good, axis=1) >= -1e-6).all()  # XGBoost's are of single precision
+    assert np.ptp(good) > 0.01
+
+
 def test_learners_with_a_setting_of_their_own_get_signs() -> None:
     trees = HistGradientBoostingClassifier(max_iter=15, random_state=0)
     front = ff.trace(
@@ -233,10 +242,26 @@ def test_learners_with_a_setting_of_their_own_get_signs() -> None:
     model = front.select(id=0)
     assert list(model.monotonic_cst) == [0, 0, 0, -1, 0]
     assert trees.monotonic_cst is None
-    rows = np.repeat(X[:20], 9, axis=0)
-    rows[:, 3] = np.tile(np.linspace(-2, 2, 9), 20)
-    good = model.predict_proba(pd.DataFrame(rows, columns=FRAME.columns))[:, 0].reshape(20, 9)
-    assert (np.diff(good, axis=1) >= -1e-12).all()
+    rising(model, 3)
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "options"),
+    [
+        ("lightgbm", "LGBMClassifier", {"n_estimators": 15, "verbose": -1}),
+        ("xgboost", "XGBClassifier", {"n_estimators": 15}),
+        ("catboost", "CatBoostClassifier", {"n_estimators": 15, "verbose": False, "allow_writing_files": False}),
+    ],
+)
+def test_signs_are_passed_on_to_boosted_trees_of_other_packages(package: str, name: str, options: Any) -> None:
+    learner = getattr(optional(package), name)(**options)
+    asked: dict[str, Any] = {"favourable": 0, "sensitive_features": A, "solver": ff.Weighting(max_fits=3)}
+    front = ff.trace(FRAME, Y, estimator=learner, signs={"income": "+"}, progress=False, **asked)
+    for id in front.ids:
+        rising(front.select(id=int(id)), 3)
+    own = learner.set_params(monotone_constraints=(1, 0, 0, 0, 0))
+    with pytest.raises(ff.InputError, match=f"^{name} has monotone_constraints=.* already, expected none beside signs"):
+        ff.trace(FRAME, Y, estimator=own, signs={"income": "+"}, progress=False, **asked)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from sklearn.linear_model import LogisticRegression
 
 import fairfront as ff
 from fairfront.problems import linear_problem
@@ -138,6 +139,22 @@ def test_many_crossed_groups_are_solved() -> None:
     for front in (pairs, overall):  # nine weights cannot make 127 differences zero, but for those of constants
         assert front.gaps[-1, 0] < 1e-9
         assert front.loss[-1] == pytest.approx(constant, rel=1e-9)
+
+
+@pytest.mark.parametrize("compare", ["overall", "subgroups"])
+def test_rules_on_posteriors_and_weighted_fits_compare_with_everyone_too(compare: Any) -> None:
+    three = {name: SEVEN[name] for name in ("s0", "s3", "s5")}
+    asked: dict[str, Any] = {"sensitive_features": three, "groups": ff.Groups(compare=compare), "progress": False}
+    asked |= {"estimator": LogisticRegression(C=1e6), "notion": "demographic_parity"}
+    rates = ff.trace(X, Y, units=ff.Rates(cv="train"), n_points=3, **asked)
+    fits = ff.trace(X, Y, solver=ff.Weighting(cv="train", max_fits=3, criterion="rate_gap"), **asked)
+    for front in (rates, fits):
+        decided = np.stack([front.select(id=int(id)).predict(X) for id in front.ids])
+        names = [name.split(" - ")[0].replace(": ", "=") for name in front.objective_names[1:]]
+        assert len(names) == (6 if compare == "overall" else 26)
+        for name, gap in zip(names, front.signed_gaps.T, strict=True):
+            rows = np.all([SEVEN[part[:2]] == int(part[3:]) for part in name.split(" & ")], axis=0)
+            np.testing.assert_allclose(gap, decided[:, rows].mean(axis=1) - decided.mean(axis=1), atol=1e-9)
 
 
 @pytest.mark.parametrize(

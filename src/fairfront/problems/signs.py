@@ -6,6 +6,7 @@ makes it less likely, or smaller, all other features being equal. In linear mode
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,6 +23,8 @@ from .pieces import Names, feature_names
 EXPECTED = "names or places of columns of X with '+' or '-', such as {'income': '+'}"
 KEYWORDS = ("monotonic_cst", "monotone_constraints")
 """Parameters by which learners take signs: those of scikit-learn, and of LightGBM, XGBoost and CatBoost."""
+UNLISTED = {("monotone_constraints", "lightgbm")}
+"""Parameters that packages take without naming them in their signatures."""
 
 
 def as_signs(signs: Any, X: Any, names: Names = None) -> Signs:
@@ -83,22 +86,27 @@ def upward(signs: Signs, task: Task) -> dict[int, int]:
     return {place: turned if sign == "+" else -turned for place, sign in signs}
 
 
+def _package(estimator: Any) -> str:
+    return type(estimator).__module__.partition(".")[0]
+
+
 def handed_on(estimator: Any, signs: Signs, task: Task, X: Any) -> Any:
     """Return a copy of a learner with signs in its own setting; a learner without one is refused."""
     if not signs:
         return estimator
     given = estimator.get_params(deep=False)
-    known = [name for name in KEYWORDS if name in given]
+    takes = (*given, *inspect.signature(type(estimator).__init__).parameters)  # some list only what they were given
+    known = [name for name in KEYWORDS if name in takes or (name, _package(estimator)) in UNLISTED]
     if not known:
         raise InputError(
             f"{spelled('signs')} needs a linear model or a learner with {' or '.join(KEYWORDS)}, found "
             f"{type(estimator).__name__}; leave it out, or use HistGradientBoosting."
         )
     name, turned = known[0], upward(signs, task)
-    if given[name] is not None:
+    if given.get(name) is not None:
         raise InputError(
             f"{type(estimator).__name__} has {name}={given[name]!r} already, expected none beside "
             f"{spelled('signs')}; leave one of them out."
         )
     values = [turned.get(place, 0) for place in range(shape_of(X, "X")[1])]
-    return clone(estimator).set_params(**{name: tuple(values) if name == "monotone_constraints" else values})
+    return clone(estimator).set_params(**{name: tuple(values) if _package(estimator) == "xgboost" else values})
