@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -77,6 +77,10 @@ def audit(
     ] = None,
     baseline: Annotated[Path | None, path_option("Earlier audit to compare with, written with --json.")] = None,
     json_output: AsJson = False,
+    compare: Annotated[
+        Literal["pairs", "subgroups"],
+        typer.Option(help="Compare pairs of groups, and all combinations of columns with everyone too."),
+    ] = "pairs",
     min_size: Annotated[
         int, typer.Option(metavar="N", help="Groups with fewer rows are listed and not compared.", min=1)
     ] = 30,
@@ -144,7 +148,9 @@ def audit(
             costs=None if prices is None else {"false_positive": prices[0], "false_negative": prices[1]},
             notion=notion or None,
             control_features={name: table.texts(name) for name in within} or None,
-            groups=objectives.Groups(reference=dict(compared.reference) or None, cross=cross, min_size=min_size),
+            groups=objectives.Groups(
+                reference=dict(compared.reference) or None, cross=cross, min_size=min_size, compare=compare
+            ),
             sample_weight=given[weight] if weight else None,
             confidence=confidence,
             simultaneous=simultaneous,

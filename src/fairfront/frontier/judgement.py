@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,9 @@ from ..exceptions import GroupWarning, InputError
 from ..measures import Evaluation, auc, evaluate_scores
 from ..measures.cutoffs import NONE_GIVEN, Operating, OperatingPoint, Side
 from ..measures.decisions import decide
+from ..measures.further_columns import with_bounds
 from ..measures.notion_figures import figures_of, scores_of, with_figures, with_gaps, with_scores
-from ..measures.proxy_bounds import worst_bounds
+from ..measures.subgroup_gaps import with_subgroups
 from ..measures.within_gaps import within_gaps
 from ..objectives import Array, Attribute, Groups, Task, Within, is_likelihood, take_groups, warn_of_proxies
 from ..objectives.strata import Strata
@@ -83,6 +84,7 @@ class HeldRows:
     weight: Array | None
     person: NDArray[np.intp] | None = None
     strata: Strata | None = None
+    groups: Groups = field(default_factory=Groups)
 
     @classmethod
     def of(
@@ -108,7 +110,7 @@ class HeldRows:
         weight = None if self.weight is None else self.weight[rows]
         person = None if self.person is None else self.person[rows]
         strata = self.strata and replace(self.strata, codes=self.strata.codes[rows])
-        return HeldRows(self.X[rows], self.labels[rows], attributes, weight, person, strata)
+        return HeldRows(self.X[rows], self.labels[rows], attributes, weight, person, strata, self.groups)
 
     def judge(
         self, task: Task, name: str, scores: Array, decided: Any = None, operating: OperatingPoint | None = None
@@ -119,19 +121,10 @@ class HeldRows:
         if self.strata is not None:
             known = (self.labels, self.attributes, self.weight, self.strata.codes)
             record = with_gaps(record, within_gaps(record, scores, decided, task, *known))
-        record = self._with_bounds(record, task, decide(scores, task) if decided is None else decided)
+        rest = (task, self.labels, self.attributes, self.weight)
+        record = with_bounds(record, decide(scores, task) if decided is None else decided, *rest)
+        record = with_subgroups(record, scores, decided, *rest, self.groups)
         return replace(record, operating=operating)
-
-    def _with_bounds(self, record: Evaluation, task: Task, decided: NDArray[Any]) -> Evaluation:
-        """Add what worst gaps between people can be, of groups given as probabilities."""
-        columns = dict(record.columns)
-        for attribute in self.attributes if task.kind == "binary" else ():
-            if attribute.shares is not None:
-                prefix = f"{attribute.name}." if len(self.attributes) > 1 else ""
-                known = (decided == (task.favourable == 1), self.labels == task.favourable)
-                for name, (least, most) in worst_bounds(*known, attribute.shares, self.weight).items():
-                    columns |= {f"{prefix}{name}_gap_least": least, f"{prefix}{name}_gap_most": most}
-        return replace(record, columns=columns)
 
     def judge_at(
         self,
@@ -221,7 +214,8 @@ def held_rows(
     warn_of_proxies(groups, stacklevel=4)
     labels, resolve = check_labels(y, matrix.shape[0]), partial(resolve_attributes, front.facts)
     known = (encode_labels(labels, front.facts.task), groups, sample_weight, resolve, person)
-    return HeldRows.of(X if as_given else matrix, *known)
+    asked = front.facts.question
+    return replace(HeldRows.of(X if as_given else matrix, *known), groups=Groups() if asked is None else asked.groups)
 
 
 def encode_labels(labels: NDArray[Any], task: Task, what: str = "y") -> NDArray[Any]:

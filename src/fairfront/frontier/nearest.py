@@ -102,7 +102,8 @@ def _least_claim(rule: Rule, front: FrontierFigures, name: str, among: Places) -
         return ""
     place = int(among[np.nanargmin(floor[among])])
     pair = worst_pair(record, parts[int(np.nanargmax(floors[:, place]))], place, front.facts.task)
-    assert pair is not None
+    if pair is None:
+        return ""
     few = f"{pair.fewest[0]:.0f} and {pair.fewest[1]:.0f} people{pair.label}"
     unit = 10.0 ** (np.floor(np.log10(max(floor[place], 1e-12))) - 1)
     down = np.floor(floor[place] / unit + 1e-9) * unit  # towards 0, so that no upper end is below what is told

@@ -13,6 +13,7 @@ from ..measures.evaluation import judgement_of
 from ..measures.further_columns import PAIRS
 from ..measures.notion_figures import pooled_scores
 from ..measures.promises import FOLDS, widened
+from ..measures.subgroup_gaps import is_of_subgroups
 from ..objectives import Array, Attribute, Task
 from ..validation import check_text, counted
 from .held_out import FEW_FOLDS
@@ -32,8 +33,8 @@ def pool_evaluations(front: FrontierFigures, names: tuple[str, ...], name: str) 
         raise InputError(why)
     few = any(FOLDS in record.design.get("", {}) for record in records)
     found = pooled_scores(records, with_notions(_pooled(records, front.facts.task, name), front.facts))
-    of_pairs = {each: record.columns[each] for record in records for each in PAIRS if each in record.columns}
-    found = replace(found, columns={**found.columns, **of_pairs})  # pairs are of one evaluation, the last that has some
+    of_one = {k: v for record in records for k, v in record.columns.items() if k in PAIRS or is_of_subgroups(k)}
+    found = replace(found, columns={**found.columns, **of_one})  # which are of the last evaluation that has some
     return widened(found, FEW_FOLDS**2) if few else found
 
 

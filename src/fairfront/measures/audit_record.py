@@ -18,12 +18,13 @@ from ..validation import BACKENDS, check_choice, counted
 from .claims import Verdict, parse_requirement, verdict_of
 from .counts import Counts
 from .disclosure import LIMIT, ROUNDED, check_small
-from .figures import Column, html_table
+from .figures import Column
 from .group_table import GroupTable, published_strata, published_table, tabulate
 from .judged import Judged
 from .lines import ALL, Lines, lines_of, pooled_columns
-from .proxy_bounds import ProxyBound, bound_sentences, gap_bounds, published_bounds
+from .proxy_bounds import ProxyBound, bound_sentences, bounds_of, published_bounds
 from .sentences import found_sentences, notion_sentences, pooled_sentences, reference_sentences
+from .subgroup_gaps import SubgroupGaps
 from .table_columns import Settings
 from .worst_contrasts import Worst, worst_nearly_exact
 
@@ -43,8 +44,7 @@ class Audit:
         How scores became decisions.
     cutoff : float or None
         The one cut-off of all groups, where scores were given.
-    n : int
-        Number of rows.
+    n : int, number of rows
     groups : dict of attribute to `GroupTable`
         Every figure of every group.
     strata : dict of level to dict of attribute to `GroupTable`
@@ -63,6 +63,7 @@ class Audit:
         What `published` gives; None where that is the audit itself.
     bounds : dict of attribute to tuple of bounds
         Of groups given as probabilities: what gaps can be if these are right; published of groups without small counts.
+    subgroups : tuple of gaps of combinations of groups from everyone, where ``groups`` compares these
     """
 
     task: Task
@@ -78,6 +79,7 @@ class Audit:
     small: int = 0
     shown: Audit | None = field(default=None, repr=False)
     bounds: dict[str, tuple[ProxyBound, ...]] = field(default_factory=dict)
+    subgroups: tuple[SubgroupGaps, ...] = field(default=(), repr=False)
 
     @property
     def proxies(self) -> tuple[str, ...]:
@@ -105,7 +107,8 @@ class Audit:
         found = [found_sentences(table, self.confidence) for table in self.groups.values()]
         pooled = [pooled_sentences(self.groups[name].lines, columns) for name, columns in self.pooled.items()]
         bounds = [bound_sentences(*each) for each in self.bounds.items()]
-        return tuple(sentence for sentences in (*found, *bounds, *pooled) for sentence in sentences)
+        combined = tuple(each.sentence(self.confidence, bool(self.small)) for each in self.subgroups)
+        return tuple(sentence for sentences in (*found, *bounds, combined, *pooled) for sentence in sentences)
 
     def published(self) -> Audit:
         """Return the audit as it may be shared: groups of a few people pooled, small counts rounded.
@@ -198,6 +201,8 @@ class Audit:
         if self.strata:
             strata = {k: {name: table.readable for name, table in some.items()} for k, some in self.strata.items()}
             result |= {"strata": strata, "pooled": self.pooled}
+        if self.subgroups:
+            result["subgroups"] = [each.plain(bool(self.small)) for each in self.subgroups]
         if any(self.bounds.values()):
             result["proxy_bounds"] = {name: [each.plain for each in some] for name, some in self.bounds.items()}
         return result
@@ -208,11 +213,13 @@ class Audit:
 
     def _repr_html_(self) -> str:
         """Show the audit in a notebook: plain tables as they are published, because notebooks are files too."""
+        from .evaluation_html import html_of_groups
+
         shown, references = self.published(), reference_sentences(self.groups.values())
         before, after = (
             [f"<p>{escape(each)}</p>" for each in said] for said in ((*shown.notions, *references), shown.found)
         )
-        return f"<div>{''.join([*before, *map(html_table, shown.groups.values()), *after])}</div>"
+        return f"<div>{''.join([*before, *map(html_of_groups, shown.groups.values()), *after])}</div>"
 
 
 def audits(
@@ -262,7 +269,14 @@ def audited(
         *([WEIGHTED] if weighted else []),
     )
     about = (judged.task, judged.rule, judged.cutoff, len(judged.truth))
-    result = Audit(*about, found, settings.confidence, said, weighted=weighted, bounds=_bounds(judged, counted))
+    result = Audit(
+        *about,
+        found,
+        settings.confidence,
+        said,
+        weighted=weighted,
+        bounds=bounds_of(judged, [each for each, _ in counted]),
+    )
     tables = {name: published_table(judged, table, settings) for name, table in found.items()}
     exact = {name: (table.lines.names, table.behind.counts.rows) for name, table in found.items()}
     told = {name: published_bounds(some, *exact[name]) for name, some in result.bounds.items()}
@@ -275,18 +289,6 @@ def audited(
         }
         result, shown = _pooled(result, strata), _pooled(shown, published_strata(parts, tables, settings))
     return replace(result, shown=shown)
-
-
-def _bounds(judged: Judged, counted: Sequence[tuple[Lines, Counts | None]]) -> dict[str, tuple[ProxyBound, ...]]:
-    """Of two classes: bounds on gaps between people of groups given as probabilities."""
-    if judged.task.kind != "binary":
-        return {}
-    good, proxies = judged.task.favourable, [lines for lines, _ in counted if lines.is_proxy]
-    known = (judged.decided == good, judged.truth == good)
-    return {
-        each.attribute: gap_bounds(each.names[: each.codes.shape[1]], *known, each.codes, judged.weight)
-        for each in proxies
-    }
 
 
 def _pooled(result: Audit, strata: dict[str, dict[str, GroupTable]]) -> Audit:

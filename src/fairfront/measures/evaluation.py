@@ -21,8 +21,10 @@ from .counts import Counts, Overall, Sums
 from .cutoffs import NONE_GIVEN, OperatingPoint
 from .figures import RATIO_OF, VALUES, Column, larger_is_better
 from .intervals import (
+    SURE,
     Sizes,
     means_gap_upper,
+    normal_quantile,
     rows_behind,
     selection_ratio_lower,
     share_interval,
@@ -45,8 +47,7 @@ class Evaluation(Record):
     ----------
     name : str
         What the data set is for, such as "validation".
-    n : int
-        Number of rows.
+    n : int, number of rows
     columns : dict of name to array (N,)
         ``error``, ``approval_rate`` (the share of favourable decisions) and, for two classes, ``auc`` (``mse`` for
         regression); then, per attribute, the worst gap between any two groups: ``tpr_gap``, ``fpr_gap``,
@@ -63,8 +64,7 @@ class Evaluation(Record):
         Attributes whose groups are probabilities: rates are weighted means, gaps usually understate those of people.
     small : int
         Counts below it are rounded, see `fairfront.measures.disclosure`; 0 for exact counts.
-    task : Task or None
-        What was predicted, as long as counts are exact.
+    task : Task or None, what was predicted, as long as counts are exact
     ranges : dict of attribute name to ranges per rate
         Where counts are rounded, the least and the most that exact rates can be; "" has those of all rows.
     sums : Sums or None
@@ -77,14 +77,13 @@ class Evaluation(Record):
         The shares of rows with each label; None for regression.
     alike : array of shape (N,) or None
         The share of rows that get each model's most frequent decision.
-    made : str
-        How scores of training rows were made without the row; empty where rows were not trained on.
+    made : str, how scores of training rows were made without the row; empty where rows were not trained on
     design : dict of attribute name to design effects per rate (c,)
-        Where people have several rows: how much less sure rates are than as many rows of different people would make
-        them; "" has those of all rows. ``sizes`` are divided by them.
+        Where people have several rows: how much less sure rates are than of as many people; "" has those of all rows.
+        ``sizes`` are divided by them.
     errors : dict of attribute name to standard errors per mean (N, c), of regression
     critical : dict of column to array
-        Of evaluations without ``sums``: critical values of `moments.LEVELS` for ends that hold for all models at once.
+        Without ``sums``: critical values of `moments.LEVELS` for ends that hold for all models at once.
     """
 
     name: str
@@ -164,10 +163,9 @@ class Evaluation(Record):
     def figure(self, name: str, confidence: float | None = None, end: End = worst_gap_upper) -> Array:
         """Return a column, (N,), as the end of its interval that has to hold when a confidence is given.
 
-        That is the upper end of an error and of a gap, the lower end of the selection ratio, for each model on its own
-        (`promises.together` has ends that hold for all). Of a worst gap each pair of groups is taken at its own end:
-        the claim fails only if that of the worst pair does. With several attributes ``tpr_gap`` is the worst of
-        ``sex.tpr_gap``... by the same argument. ``end`` takes something else of a gap's intervals.
+        That is the upper end of an error and of a gap, the lower end of a ratio, for each model on its own
+        (`promises.together` has ends that hold for all). Of a worst gap each pair is taken at its own end: the claim
+        fails only if that of the worst pair does, of several attributes too. ``end`` takes another end.
         """
         parts = self.parts(name)
         if parts and parts != [name]:
@@ -176,6 +174,9 @@ class Evaluation(Record):
         values, column = self[name], Column.of(name)
         if confidence is None or column.end:  # bounds under probabilities of groups have no sampling error
             return values
+        if (upper := self.columns.get(f"{name}_upper")) is not None:  # of worst subgroups, at a confidence of SURE
+            wider = max(1.0, normal_quantile(confidence) / normal_quantile(SURE))
+            return upper * wider if end is worst_gap_upper else values
         span = self.range(name)
         if name == "error":
             return share_interval(self.span("", name), confidence)[1]

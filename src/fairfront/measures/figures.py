@@ -3,15 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from html import escape
-from typing import TYPE_CHECKING
-
-from .spans import count_ends, share_ends
-
-if TYPE_CHECKING:
-    from .group_table import GroupTable
 
 FORM = re.compile(
     r"(?:(?P<attribute>.*)\.)?(?P<figure>[a-z_]+?)(?:\[(?P<label>.*)\])?(?P<gap>_gap)?(?:_(?P<end>lower|upper|least|most))?",
@@ -103,14 +95,8 @@ COMPARES = {
 }
 
 
-OF_WITHIN = {
-    f"{name}_within": f"{words}, within levels of the control features and pooled over them"
-    for name, words in COMPARES.items()
-}
-
-
 def _catalogue(*figures: Figure) -> dict[str, Figure]:
-    return {each.name: replace(each, compares={**OF_WITHIN, **COMPARES}.get(each.name, "")) for each in figures}
+    return {each.name: replace(each, compares=COMPARES.get(each.name, "")) for each in figures}
 
 
 SHARES = _catalogue(
@@ -171,22 +157,40 @@ SCORE_GAPS = _catalogue(
 )
 """Figures of scores that are given where a notion is about them, as are those of scores above: normal intervals."""
 
-WITHIN = _catalogue(
-    Figure("selection_within", PEOPLE, "no level has two groups", 0, "rate within levels", "demographic parity"),
-    Figure("tpr_within", FAVOURABLE, "no level has two groups", 0, "TPR within levels", "equal opportunity"),
-    Figure("fpr_within", OTHER, "no level has two groups", 0, "FPR within levels", "predictive equality"),
-    Figure("error_within", PEOPLE, "no level has two groups", 0, "error within levels", "disparate mistreatment"),
-    Figure("prediction_within", VALUE, "no level has two groups", 0, "mean within levels", "demographic parity"),
-    Figure("mse_within", f"squared {VALUE}", "no level has two groups", 0, "error within", "disparate mistreatment"),
-)
-"""Gaps inside levels of control features, pooled over them (Mantel and Haenszel), where these are given."""
-
 VALUES = _catalogue(
     Figure("prediction", VALUE, "no rows", 0, "mean prediction", "demographic parity"),
     Figure("residual", VALUE, "no rows", 0, "mean residual", "balance of residuals"),
     Figure("mse", f"squared {VALUE}", "no rows", -1, "squared error", "disparate mistreatment"),
 )
 """Means of predictions: normal intervals."""
+
+
+def _variants(suffix: str, heading: str, missing: str, words: str) -> dict[str, Figure]:
+    """Return figures that are compared in another way, which have no better side of their own."""
+    base = {name: each for name, each in {**SHARES, **VALUES}.items() if name in VARIED}
+    told = {name: (f"{each.heading} {heading}", f"{each.compares}, {words}") for name, each in base.items()}
+    return {
+        f"{name}_{suffix}": Figure(f"{name}_{suffix}", each.unit, missing, 0, told[name][0], each.notion, told[name][1])
+        for name, each in base.items()
+    }
+
+
+VARIED = ("selection", "tpr", "fpr", "error", "prediction", "mse")
+WITHIN = _variants(
+    "within",
+    "within levels",
+    "no level has two groups",
+    "within levels of the control features and pooled over them",
+)
+"""Gaps inside levels of control features, pooled over them (Mantel and Haenszel), where these are given."""
+
+SUBGROUP = _variants(
+    "subgroup",
+    "of subgroups",
+    "no combination has enough rows",
+    "of the combination of groups that is farthest from everyone",
+)
+"""The worst gap between a combination of groups and everyone, where combinations are compared."""
 
 MORE_VALUES = _catalogue(
     Figure("actual_over_expected", "sum of values over sum of predictions", "no rows", 0, "A/E", "actual over expected")
@@ -205,18 +209,13 @@ RATIOS = _catalogue(
 RATIO_OF = {"selection_ratio": "selection", "tpr_ratio": "tpr"}
 """The rate whose lowest over highest each ratio of an attribute is."""
 
-FIGURES_SHOWN = (
-    *("selection", "selection_over_reference", "tpr", "fpr", "precision", "error", "auc", "in_the_large"),
-    *(*MORE, "prediction", "residual", "mse"),
-)
-"""The figures that notebooks show, in this order."""
-
 FIGURES = {
     **SHARES,
     **MORE,
     **SCORED,
     **SCORE_GAPS,
     **WITHIN,
+    **SUBGROUP,
     **VALUES,
     **MORE_VALUES,
     **RATIOS,
@@ -248,10 +247,9 @@ def larger_is_better(name: str) -> bool:
 
 def is_share(name: str) -> bool:
     """Tell whether values of a column lie between 0 and 1: rates and their gaps, ``auc`` and ``selection_ratio``."""
-    return Column.of(name).figure in (
+    return Column.of(name).figure.removesuffix("_within").removesuffix("_subgroup") in (
         *SHARES,
         *MORE,
-        *("selection_within", "tpr_within", "fpr_within", "error_within"),
         *("recall", "auc", "selection_ratio", "tpr_ratio", "approval_rate"),
     )
 
@@ -265,32 +263,3 @@ def rate_words(name: str) -> str:
 def not_defined(contrast: str) -> str:
     """Say why a worst contrast has no value."""
     return f"not defined: {RATIOS[contrast].missing if contrast in RATIOS else 'fewer than two groups have it'}"
-
-
-def html_table(table: GroupTable) -> str:
-    def drawn(tag: str, scope: str, texts: Iterable[str]) -> str:
-        style = "text-align:right;padding:2px 8px"
-        return "".join(f'<{tag}{scope} style="{style}">{escape(text)}</{tag}>' for text in texts)
-
-    def number(name: str, i: int) -> str:
-        cell = table.cells[name][i]
-        if not cell.meant:
-            return ""
-        if cell.ends:
-            return share_ends(*cell.ends) if isinstance(cell.value, float) else count_ends(cell.value, cell.ends)
-        return f"{cell.value:.4g}" if isinstance(cell.value, float) else str(cell.plain)
-
-    def with_ends(figure: str, i: int) -> str:
-        value, low, high = (figure + end for end in ("", "_lower", "_upper"))
-        if any(table.cells[name][i].reason for name in (value, low, high)):
-            return number(value, i)
-        return f"{number(value, i)} ({number(low, i)} to {number(high, i)})"
-
-    lines, figures = [], [figure for figure in FIGURES_SHOWN if figure in table.cells]
-    heads = drawn("th", ' scope="col"', ["n", *(figure_of(figure).heading for figure in figures)])
-    for i, (name, status) in enumerate(zip(table.lines.names, table.lines.status, strict=True)):
-        group = escape(name + (f" ({status})" if status in ("reference", "too few") else ""))
-        cells = drawn("td", "", [number("n", i), *(with_ends(figure, i) for figure in figures)])
-        lines.append(f'<tr><th scope="row" style="text-align:left">{group}</th>{cells}</tr>')
-    attribute = f'<th scope="col" style="text-align:left">{escape(table.lines.attribute)}</th>'
-    return f"<table><thead><tr>{attribute}{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>"

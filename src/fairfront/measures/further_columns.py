@@ -1,4 +1,4 @@
-"""Columns that are made of no table of counts, as they are published: bounds under probabilities of groups, and pairs.
+"""Columns that are made of no table of counts, as they are published: bounds under probabilities, subgroups, and pairs.
 
 Bounds are wider by up to .01 at either end, as audits write them. They are not given where a count of groups by label
 and decision is small: of probabilities near 0 and 1 they are nearly exact rates. Shares of pairs are of counts of pairs
@@ -7,16 +7,20 @@ that are rounded where they are small, or where pairs have weights; neither is g
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..objectives import Array
+from ..objectives import Array, Attribute, Task
 from ..objectives.groups import nearest
 from .disclosure import LIMIT, any_small_cell
 from .evaluation import Evaluation
 from .figures import Column
-from .proxy_bounds import outwards
+from .proxy_bounds import outwards, worst_bounds
+from .subgroup_gaps import published_subgroups
 
 PAIRS = ("pair_difference", "pair_flips")
 DIGITS = 3  # of a mean difference of scores
@@ -33,12 +37,32 @@ def further_columns(record: Evaluation) -> dict[str, Array]:
             if (Column.of(name).attribute or next(iter(record.groups))) == attribute:
                 low, high = outwards(record.columns[name], record.columns[name])
                 found[name] = unknown if small else low if Column.of(name).end == "least" else high
+    found |= published_subgroups(record.columns)
     m, weighted = record.sums.pairs, record.weighted
     for name in (each for each in PAIRS if each in record.columns):
         values = record.columns[name]
         told = pair_shares(values, m, weighted) if name == PAIRS[1] else significant(values)
         found[name] = told if m >= LIMIT else unknown
     return found
+
+
+def with_bounds(
+    record: Evaluation,
+    decided: NDArray[Any],
+    task: Task,
+    labels: NDArray[Any],
+    attributes: Sequence[Attribute],
+    weight: Array | None,
+) -> Evaluation:
+    """Add what worst gaps between people can be, of groups given as probabilities."""
+    columns = dict(record.columns)
+    for attribute in attributes if task.kind == "binary" else ():
+        if attribute.shares is not None:
+            prefix = f"{attribute.name}." if len(attributes) > 1 else ""
+            known = (decided == (task.favourable == 1), labels == task.favourable)
+            for name, (least, most) in worst_bounds(*known, attribute.shares, weight).items():
+                columns |= {f"{prefix}{name}_gap_least": least, f"{prefix}{name}_gap_most": most}
+    return replace(record, columns=columns)
 
 
 def pair_shares(share: Array, m: int, weighted: bool) -> Array:

@@ -28,6 +28,7 @@ from .spans import RateRange
 
 Interval = tuple[Array, Array]
 Sizes = Mapping[str, Array]
+SURE = 0.95  # confidence of ends that are kept
 
 
 def normal_quantile(confidence: float) -> float:

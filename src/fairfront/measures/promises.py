@@ -18,7 +18,7 @@ from scipy.special import ndtr
 from ..objectives import Array
 from ..validation import check_confidence
 from .evaluation import Evaluation
-from .figures import Column, larger_is_better
+from .figures import SUBGROUP, Column, larger_is_better
 from .intervals import bonferroni, normal_quantile, rows_behind
 from .moments import LEVELS, Moments, critical_values, least_variance
 from .notion_figures import SCORES
@@ -47,7 +47,7 @@ def has_ends(record: Evaluation, name: str) -> bool:
     if column.figure in SCORES and not _scored(record, name):  # hidden, of few people of a label
         return False
     if record.errors:
-        return all(column.figure in known for known in record.errors.values())
+        return all(column.figure in known for known in record.errors.values()) or column.figure in SUBGROUP
     return all(isinstance(rates, GroupRates) for rates in record.groups.values())
 
 
@@ -64,6 +64,8 @@ def critical(record: Evaluation, name: str, confidence: float) -> float:
     From covariances where they are there, else as files say, of the next higher level; else Bonferroni's.
     """
     least = normal_quantile(check_confidence(confidence))
+    if Column.of(name).figure in SUBGROUP:  # whose ends hold for all combinations, of one model each
+        return normal_quantile(bonferroni(confidence, record.n_models))
     if moments := _moments(record, name):
         found = critical_values(moments, [confidence], relative=Column.of(name).kind == "selection_ratio")
         return max(least, float(found[0]))
@@ -233,6 +235,8 @@ def expected(record: Evaluation, name: str) -> Array:
     column = Column.of(name)
     if not has_ends(record, name) or column.kind == "error":
         return record.figure(name)
+    if Column.of(name).figure in SUBGROUP:  # the worst of many is above what it is on average
+        return record[name]
     if scored := _scored(record, name):
         return np.asarray(np.fmax.reduce([_mean_worst(each.gap, each.error**2) for each in scored]))
     best = np.fmin if larger_is_better(name) else np.fmax

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,10 @@ from numpy.typing import NDArray
 from ..objectives import Array
 from ..objectives.groups import FEWEST
 from .disclosure import any_small_cell
+
+if TYPE_CHECKING:
+    from .judged import Judged
+    from .lines import Lines
 
 Mask = NDArray[np.bool_]
 FIGURES = ("selection", "tpr", "fpr", "error")
@@ -116,6 +120,18 @@ def gap_bounds(
                 pair = (levels[i], levels[j])
                 found.append(ProxyBound(figure, pair, float(low[i] - high[j]), float(high[i] - low[j])))
     return tuple(found)
+
+
+def bounds_of(judged: Judged, lines: Sequence[Lines]) -> dict[str, tuple[ProxyBound, ...]]:
+    """Of two classes: bounds on gaps between people of groups given as probabilities."""
+    if judged.task.kind != "binary":
+        return {}
+    good, proxies = judged.task.favourable, [each for each in lines if each.is_proxy]
+    known = (judged.decided == good, judged.truth == good)
+    return {
+        each.attribute: gap_bounds(each.names[: each.codes.shape[1]], *known, each.codes, judged.weight)
+        for each in proxies
+    }
 
 
 def published_bounds(bounds: tuple[ProxyBound, ...], names: Sequence[str], rows: Array) -> tuple[ProxyBound, ...]:

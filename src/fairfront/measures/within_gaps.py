@@ -17,13 +17,12 @@ from ..objectives import Array, Attribute, Task
 from .counts import ratio
 from .decisions import decide
 from .evaluation import Evaluation
-from .intervals import normal_quantile
+from .intervals import SURE, normal_quantile
 from .lines import mantel_haenszel_gap
 from .notion_figures import largest_effect
 from .rates import kish
 from .score_gaps import PairGaps
 
-SURE = 0.95
 Ints = NDArray[np.intp]
 
 

@@ -186,7 +186,7 @@ def worst_table(card: Mapping[str, Any], parts: Mapping[str, Any], wanted: Seque
 
 
 def _by_group(part: Mapping[str, Any], attribute: str) -> dict[str, Any]:
-    return {line["group"]: line for line in part["groups"][attribute]}
+    return {line["group"]: line for line in part["groups"].get(attribute, ())}
 
 
 def _contrast(each: Mapping[str, Any]) -> str:
