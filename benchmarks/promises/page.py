@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -153,6 +154,9 @@ TRUTH = (
 )
 
 
+FOLDED = "The same with ten folds in the place of leave-one-out."
+
+
 def sections(quick: bool) -> list[Section]:
     """Draw what has been run; a quick call makes a few runs of the smallest case first."""
     if quick:
@@ -165,20 +169,32 @@ def sections(quick: bool) -> list[Section]:
     return drawn()
 
 
+def commits(what: str) -> str:
+    """Say on which commits runs were made, and how many of each population."""
+    found: dict[str, list[str]] = {}
+    for case in DATA:
+        for commit, count in Counter(each.get("commit", "unknown") for each in results(case, what)).items():
+            found.setdefault(commit, []).append(f"{count} of {TITLES[case]}")
+    command = f"python -m benchmarks.promises.{'splits CASE' if what == 'splits' else f'repetitions CASE {what}'} RUNS"
+    told = "; ".join(f"{', '.join(some)} on commit {commit}" for commit, some in found.items())
+    return f"Made with `{command}`: {told}."
+
+
 def drawn() -> list[Section]:
     """Return the sections of what has been run so far."""
+    linear = commits("linear")
     found = [
-        Section(PAGE, "Estimates of a gap", [TRUTH, estimates()], _summary()),
-        Section(PAGE, "Asked and delivered", [
+        Section(PAGE, "Estimates of a gap", [linear, TRUTH, estimates()], _summary()),
+        Section(PAGE, "Asked and delivered", [linear,
             "As observed: the least error among points whose gap on validation rows is within the cap, or the smallest gap "
             "where none is, as before this page was made and as peers are chosen. Else: among points whose *expected* gap is "
             "within it. *Above* is the share of runs whose true gap is above what was asked.", delivered()]),
-        Section(PAGE, "Promises at 95 %", [
+        Section(PAGE, "Promises at 95 %", [linear,
             "Cells: share of runs in which a promise of u can be made / in which one was made and the true gap is above u / "
             "true error of the points taken. Before: ends of single points on validation rows, corrected for pairs. Now: the "
             "fixed sequences at z = 1.96. The smallest end of single points is no promise when it is looked for among all "
             "points; that of *Ends for all points at once* is one.", promised()]),
-        Section(PAGE, "Promises of three groups", [
+        Section(PAGE, "Promises of three groups", [linear,
             "How often a promise is possible on all rows of the loans. *Two fixed starts*: the rule. *The best point, known "
             "beforehand*: the end, at z = 1.96, of the point that is best by its true rates, which no data can tell; a rule that "
             "does not choose its start by the rates it is judged on does not get far beyond. *The point that looks best*: a "
@@ -189,7 +205,7 @@ def drawn() -> list[Section]:
             "gap at which the first walk starts, an eighth, was taken from a few that were compared on samples of COMPAS (by age, and by "
             "race and sex), of OULAD (by deprivation) and of the loans too, so that on the loans it is not a choice made "
             "blind. Promises hold whichever share is fixed; how often one is possible may be flattered.", foreseen()]),
-        Section(PAGE, "Bars", [
+        Section(PAGE, "Bars", [linear,
             "Figures that a prototype reached and that were set as bars before the runs, for choices on all rows. A figure "
             "within a tenth of its bar or within two standard errors of it meets it. Missed: the promise of 0.05 on the loans, where "
             "it had been reached by a start that is not valid, and where knowing the best point beforehand would not reach it "
@@ -197,12 +213,12 @@ def drawn() -> list[Section]:
             "is above the bar in this population (0.039), and with it the gap that is delivered; and on Adult the gap that is "
             "delivered when 0.02 is asked: 0.0151 ± 0.0012 in the 60 runs of commit 15b5f55 (Asked and delivered), where the bar is 0.012. "
             "Adult has too few runs since for a line of its own: populations with fewer than 20 runs are left out.", bars()]),
-        Section(PAGE, "Ends for all points at once", [
+        Section(PAGE, "Ends for all points at once", [linear,
             "On held-out rows: how often the true gap of some point is above its end at 95 %.", at_once()]),
-        Section(PAGE, "Peers under the same judge", [
+        Section(PAGE, "Peers under the same judge", [commits("peers"),
             "Fitted on the training part of the same samples and chosen on its validation part, as observed; random "
             "decisions by their expectation.", peers()]),
-        Section(PAGE, "Real test rows", [
+        Section(PAGE, "Real test rows", [commits("splits"),
             "Splits 60 : 20 : 20 with seeds from 0 on, people kept together. *Noise floor*: the mean gap that a model with "
             "equal rates would show on such test rows. *Debiased rms*: the root mean square of test gaps less their "
             "variance by noise.", on_test()]),
@@ -210,7 +226,7 @@ def drawn() -> list[Section]:
     for what, title in (("trees", "Boosted trees"), ("posteriors", "Posteriors of boosted trees")):
         if any(results(case, what) for case in DATA):
             parts = [estimates(what), delivered(what), promised(what)]
-            found.append(Section(PAGE, title, ["The same with ten folds in the place of leave-one-out.", *parts]))
+            found.append(Section(PAGE, title, [commits(what), FOLDED, *parts]))
     return [each for each in found if any(isinstance(part, Table) and part.rows for part in each.parts)]
 
 

@@ -217,7 +217,7 @@ def run(case: str, what: str, runs: int, whole_only: bool = False) -> None:
     for seed in (seed for seed in range(runs) if seed not in done):
         found = peers(population, seed) if what == "peers" else repetition(population, what, seed, whole_only)
         with Path(path).open("a") as file:
-            file.write(json.dumps(found) + "\n")
+            file.write(json.dumps({**found, "commit": report.commit()}) + "\n")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ import numpy as np
 import fairfront as ff
 from fairfront.measures.promises import folded
 
+from .. import report
 from ..cases import CASES, Rows, labels_of, loaded, two_parts
 from ..judge import Figures, chosen
 from .repetitions import ASKED, GAP, HOME, OVERSHOOT, POINTS, as_place, decisions
@@ -72,7 +73,7 @@ def run(case: str, splits: int) -> None:
     for seed in (seed for seed in range(splits) if seed not in done):
         found = one_split(case, seed)
         with path.open("a") as file:
-            file.write(json.dumps(found) + "\n")
+            file.write(json.dumps({**found, "commit": report.commit()}) + "\n")
 
 
 if __name__ == "__main__":
