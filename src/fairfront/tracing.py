@@ -9,7 +9,7 @@ from typing import Any, Literal
 from .exceptions import InputError, progress_bar, spelled
 from .frontier import Frontier, assemble
 from .frontier.estimator_frontier import trace_estimator
-from .frontier.held_out import ASKED, NEAR_ROWS, HeldOut, readings_judge, refuse_operating
+from .frontier.held_out import ASKED, HELD_OUT, NEAR_ROWS, ROUGH, HeldOut, readings_judge, refuse_operating
 from .frontier.rate_frontier import Rates, as_rates, refuse_losses, trace_rates
 from .frontier.ridges import as_ridges, trace_ridges
 from .objectives import Gap, Groups, Loss, Notion, Within, is_regression, warn_of_proxies
@@ -213,4 +213,6 @@ def trace_problem(
         points = chosen.trace(stated, request, journal, bar.update)
         front = assemble(stated, chosen, points, held_out)
         more = [] if held_out is None else held_out.beyond(front, stated, points, request)
-        return assemble(stated, chosen, [*points, *more], held_out) if more else front
+        farther = assemble(stated, chosen, [*points, *more], held_out) if more else front
+        told = farther.evaluations.get(HELD_OUT)
+        return front if more and (told is None or ROUGH in told.made) else farther

@@ -117,6 +117,22 @@ def test_folds_of_groups_that_are_probabilities(rows) -> None:
         np.testing.assert_allclose(folds["tpr_gap"], closed["tpr_gap"], atol=0.04)
 
 
+def test_folds_that_are_refitted_to_caps_never_judge_points_past_zero() -> None:
+    rng = np.random.default_rng(10)
+    group = rng.choice(["a", "b"], 600, p=[0.6, 0.4])
+    X = rng.normal(size=(600, 4)) + 0.6 * (group == "b")[:, None]
+    score = X[:, 0] - 0.5 * X[:, 1] + 0.3 * X[:, 2] ** 2 - 0.5 * (group == "b")
+    y = (score + rng.logistic(size=600) > 0).astype(int)
+    known: dict[str, Any] = {"sensitive_features": group, "held_out": True, "progress": False}
+    dense, thin = ff.trace(X, y, **known), ff.trace(sparse.csr_matrix(X), y, **known)
+    past = [status is ff.solvers.Status.PAST for status in dense.status]
+    assert any(past)  # the smallest gap of rates is at the end of the path, which goes on by leave-one-out
+    assert thin.evaluations["held_out"].made == "10 folds, refitted"
+    assert [status for status, far in zip(dense.status, past, strict=True) if not far] == list(thin.status)
+    both = [front.evaluations["held_out"].signed["tpr_gap"][: len(thin), 0] for front in (dense, thin)]
+    np.testing.assert_allclose(*both, atol=0.03)
+
+
 def test_rows_of_a_person_are_left_out_together(rows) -> None:
     """Each row twice: one of the twins tells all of the other, unless they are the same person."""
     X, y, group = (np.concatenate([each, each]) for each in rows)

@@ -25,7 +25,7 @@ from ..problems.design import DenseDesign
 from ..problems.fit_rows import Folds, person_codes
 from ..problems.pieces import Piece
 from ..problems.resources import check_memory
-from ..solvers import Newton, Solver
+from ..solvers import Newton, Solver, Status
 from ..solvers.base import Request, Solved
 from ..solvers.hard_points import NARROWEST
 from ..solvers.knots import MOST, knot_solver
@@ -48,6 +48,7 @@ FEW_FOLDS = 1.25  # how much less sure figures of fewer than ten folds are, wher
 FARTHER = 0.5  # how far past zero a path goes on by itself, as a share of the plain gap
 ZERO = 1e-6  # worst gap at the end of a path, as a share of the largest, that is none
 ASKED = "held_out=True"
+ROUGH = "points that are no minima along their caps are rough"
 NEAR_ROWS = (
     "{} needs all rows in memory, found Dask collections; leave it out and evaluate on validation rows, or "
     "trace a sample of the rows, X.compute()."
@@ -161,9 +162,10 @@ class HeldOut:
     def beyond(self, front: Frontier, problem: LinearProblem, solved: list[Solved], request: Request) -> list[Solved]:
         """Return points past zero where a path to a zero gap has its smallest held-out gap of rates there.
 
-        It may fall on: rates and losses do not vanish together. Nothing is added where someone said how many points.
+        It may fall on: rates and losses do not vanish together. Nothing is added where someone said how many points,
+        nor where folds are refitted to caps, which no point past zero has.
         """
-        if request.preferences is not None or request.n_points is not None:
+        if request.preferences is not None or request.n_points is not None or not (self.closed or self.far):
             return []
         if HELD_OUT not in front.evaluations or front.facts.task.kind == "regression" or self.solver.overshoot > 0.0:
             return []
@@ -185,8 +187,10 @@ class HeldOut:
             rows = knot_solver(self.solver, work, W[plain]).rows
             scores, clipped, bent = LeaveOneOut(work, rows, self.person).scores(W, multipliers)
             rough = bent & np.array([point.status.solved for point in solved])
-            if not rough.any() or self.no_folds(problem):
-                return scores, f"leave-one-out in closed form{_counted(int(clipped.max(initial=0)))}"
+            past = any(point.status is Status.PAST for point in solved)
+            if not rough.any() or past or self.no_folds(problem):
+                said = f"; {ROUGH}" if rough.any() else ""
+                return scores, f"leave-one-out in closed form{_counted(int(clipped.max(initial=0)))}{said}"
         twin = problem.framed().with_loss(problem.loss.smoothed(NARROWEST))
         sizes = problem.algebra.violation(front.signed_gaps)
         W = twin.from_user(twin.narrowed(front.models.weights))
