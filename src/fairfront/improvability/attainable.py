@@ -20,7 +20,7 @@ from .limit import EXACT, Limit, limit_of, residuals
 from .requirements import NOTION_OF
 from .sections import Search, Section
 
-FOLDS, CORRECTED, MOST = 5, 3, 20_000
+FOLDS, CORRECTED, MOST = 5, 3, 50_000
 """Folds that posteriors and their corrections are crossed over, and most rows, drawn at random, that learn them."""
 POINTS = 11
 NOTIONS = {rate: NOTION_OF[rate] for rate in ("selection", "tpr", "fpr", "error")}
@@ -41,13 +41,18 @@ BEATEN = (
 
 
 def learners(seed: int) -> list[Any]:
-    """Return what posteriors are stacked of: logistic regression, and small boosted trees for what it misses."""
+    """Return what posteriors are stacked of: logistic regression, and as many boosted trees as help."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     return [
         None,
         HistGradientBoostingClassifier(
-            max_iter=25, max_leaf_nodes=15, learning_rate=0.15, early_stopping=False, random_state=seed
+            max_iter=200,
+            max_leaf_nodes=15,
+            learning_rate=0.15,
+            early_stopping=True,
+            n_iter_no_change=5,
+            random_state=seed,
         ),
     ]
 
