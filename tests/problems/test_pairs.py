@@ -161,6 +161,43 @@ def test_what_makes_no_sense_is_refused(asked: dict[str, Any], said: str) -> Non
         ff.trace(X, Y, **KNOWN, **asked)
 
 
+def test_estimators_take_pairs_at_fit() -> None:
+    asked: dict[str, Any] = {"notion": [], "ridge": 1e-3}
+    front = ff.trace(X, Y, pairs=OTHER, n_points=5, held_out=False, **KNOWN, **asked)
+    cap = float(front.gaps[2, 0])
+    one = ff.ParetoFairClassifier(max_loss_gap=cap, **asked).fit(X, Y, sensitive_features=A, pairs=OTHER)
+    np.testing.assert_allclose(one.coef_, front.models.coef[2], rtol=1e-5, atol=1e-7)
+    value = SCORE + np.random.default_rng(1).normal(size=N)
+    far = ff.ParetoFairRegressor(notion=[]).fit(X, value, sensitive_features=A, pairs=ROWS)
+    assert np.abs((X[ROWS[:, 0]] - X[ROWS[:, 1]]) @ far.coef_).max() < 0.01
+    choose = {"least": "pair_flips", "within": {"error": 0.05}}
+    many = ff.FrontierClassifier(validation_fraction=0.3, choose=choose, n_points=4, random_state=0, **asked)
+    many.fit(X, Y, sensitive_features=A, pairs=OTHER)
+    assert "pair_flips" in many.frontier_.record().columns
+    with pytest.raises(ff.InputError, match=r"^pairs by row number cannot be split"):
+        many.fit(X, Y, sensitive_features=A, pairs=ROWS)
+    trees = ff.ParetoFairClassifier(estimator=LogisticRegression())
+    with pytest.raises(ff.InputError, match=r"^pairs is for linear models"):
+        trees.fit(X, Y, sensitive_features=A, pairs=OTHER)
+
+
+def test_upper_ends_of_pairs_hold_as_often_as_they_say() -> None:
+    rng = np.random.default_rng(3)
+    front = ff.trace(X, Y, n_points=2, held_out=False, **KNOWN)
+    many = rng.normal(size=(40_000, 4)) * [1.0, 20.0, 0.1, 1.0]
+    turned = many + rng.normal(size=many.shape) * [1.0, 5.0, 0.1, 1.0]
+    model = front.select(id=0)
+    true = (model.predict(many) != model.predict(turned)).mean()
+    apart = np.abs(model.predict_proba(many) - model.predict_proba(turned))[:, 1].mean()
+    kept = np.zeros(2)
+    for some in np.arange(40_000).reshape(200, 200):
+        y = rng.integers(0, 2, 200)
+        found = front.evaluate(many[some], y, sensitive_features=A[:200], pairs=turned[some])
+        kept += [found.column("pair_flips_upper")[0] >= true, found.column("pair_difference_upper")[0] >= apart]
+        assert found.record().figure("pair_flips", 0.95)[0] == found.column("pair_flips_upper")[0]
+    assert (kept / 200 > 0.93).all()
+
+
 def test_pairs_are_not_kept() -> None:
     front = ff.trace(X, Y, notion=[], pairs=ROWS, n_points=3, **KNOWN)
     with pytest.raises(ff.InputError, match=r"^this frontier was traced with pairs, which are not kept"):

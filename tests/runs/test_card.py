@@ -293,7 +293,7 @@ def test_attributes_stand_in_the_order_that_was_given(runs, tmp_path):
 def test_period_and_weights_are_told(runs):
     said = chosen(runs["linear"]).card.replace("\\", "")
     assert "| Weights | weight |" in said
-    assert "Rates are weighted by weight" in said
+    assert "Figures are weighted by weight" in said
     assert "| Period of applied | train 2024-" in said
     other = next(
         line for line in chosen(runs["costs"]).card.splitlines() if line.startswith("| Period of applied | train 2024-")

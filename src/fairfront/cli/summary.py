@@ -153,7 +153,8 @@ def _legend(front: Frontier) -> list[str]:
     if len(names) > 1:
         lines.append(f"Gaps are the largest over {' and '.join(names)}; ratios the smallest.")
     if record.weighted:
-        lines.append("Rates are weighted by the sample weights; counts are rows.")
+        by = "exposures, and sample weights if any" if facts.task.kind == "regression" else "the sample weights"
+        lines.append(f"Figures are weighted by {by}; counts are rows.")
     lines.append(ROUNDED if record.small else EXACT)
     operating = operating_words(front.record(), facts)
     if operating:

@@ -18,7 +18,7 @@ ORIGIN = Origin(
     terms="synthetic",
     target="frequency",
     groups=("group", "sex"),
-    csv_columns=("exposure",),
+    csv_columns=("exposure", "claims", "cost"),
 )
 FEATURES = ("age", "claim_free_years", "kilometres", "power", "vehicle_age", "area")
 AREAS = np.array(["rural", "town", "city"])

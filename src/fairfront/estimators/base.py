@@ -92,7 +92,9 @@ class FairModel(BaseEstimator):  # type: ignore[misc]
         """Tell whether the model is a rule in rates."""
         return as_rates(self.units) is not None
 
-    def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None, pairs: Any = None
+    ) -> Self:
         """Fit to features, labels (or values) and the group of every row.
 
         Parameters
@@ -102,6 +104,8 @@ class FairModel(BaseEstimator):  # type: ignore[misc]
         sensitive_features : array, mapping of names to arrays, data frame or GroupProbabilities
             The group of every row; has to be given.
         sample_weight : array of shape (n,), optional
+        pairs : row numbers of shape (m, 2), or a second matrix like X, optional
+            People whose scores should be alike, as in `trace`: for linear models.
         """
         refuse_collections(self, X, y, sensitive_features, sample_weight)
         self._check_options()
@@ -120,10 +124,10 @@ class FairModel(BaseEstimator):  # type: ignore[misc]
         if self._classifies:
             check_classification_targets(y)
             self.classes_ = np.unique(y)
-        self._fit(X, y, sensitive_features, sample_weight)
+        self._fit(X, y, sensitive_features, sample_weight, pairs)
         return self
 
-    def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, pairs: Any) -> None:
         raise NotImplementedError
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -136,9 +140,18 @@ class FairModel(BaseEstimator):  # type: ignore[misc]
         return self._scores(X)
 
     def _problem(
-        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, *, search: Weighting | Rates | None = None
+        self,
+        X: Any,
+        y: Any,
+        sensitive_features: Any,
+        sample_weight: Any,
+        pairs: Any,
+        *,
+        search: Weighting | Rates | None = None,
     ) -> Any:
         """Return the linear problem, or with a search the weighted fits of the estimator, or its rules in rates."""
+        if pairs is not None and search is not None:
+            raise InputError("pairs is for linear models, found an estimator or units of rates; leave it out.")
         if sensitive_features is None:
             raise InputError(
                 f"{type(self).__name__} needs sensitive_features to fit, found None; {pass_hint('sensitive_features')}"
@@ -154,7 +167,7 @@ class FairModel(BaseEstimator):  # type: ignore[misc]
             known["signs"] = as_signs(self.signs, X, None if names is None else tuple(names))
         if search is None:
             known["signs"] = dict(known["signs"]) or None
-            own = {name: given[name] for name in ("surrogate", "ridge", "fit_intercept")}
+            own = {name: given[name] for name in ("surrogate", "ridge", "fit_intercept")} | {"pairs": pairs}
             return linear_problem(X, y, task="classification" if self._classifies else "regression", **own, **known)
         if isinstance(search, Rates):
             known |= {name: given[name] for name in ("ridge", "fit_intercept")}
@@ -206,20 +219,27 @@ class FairRegressor(FairModel):
     """Predicts values, maybe behind the link of a loss, and per unit of exposure where there is one."""
 
     def fit(
-        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None, exposure: Any = None
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        pairs: Any = None,
+        exposure: Any = None,
     ) -> Self:
         """Fit to features, values and the group of every row.
 
         Parameters
         ----------
-        X, sensitive_features, sample_weight : as for classifiers
+        X, sensitive_features, sample_weight, pairs : as for classifiers
         y : array of shape (n,) of values; of counts or totals where there is an exposure
         exposure : array of shape (n,) of numbers above 0, optional
             How long or how much each row was at risk, or its number of trials: the model is that of ``y / exposure``
             with weights times exposure, and predicts per unit.
         """
         y, sample_weight = per_exposure(y, sample_weight, exposure)
-        return super().fit(X, y, sensitive_features=sensitive_features, sample_weight=sample_weight)
+        return super().fit(X, y, sensitive_features=sensitive_features, sample_weight=sample_weight, pairs=pairs)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted value of every row, per unit of exposure; needs no sensitive feature.

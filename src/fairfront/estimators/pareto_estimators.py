@@ -39,8 +39,7 @@ class _PointFit(FairModel):
     max_loss_gap: float | None = None
     max_rate_gap: float | None = None
 
-    def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
-        rows = (X, y, sensitive_features, sample_weight)
+    def _fit(self, *rows: Any) -> None:
         if (rates := as_rates(self.units)) is not None:
             self._fit_rule(rates, *rows)
         elif self.estimator is not None:
@@ -104,8 +103,7 @@ class ParetoFairClassifier(ClassifierMixin, _PointFit, FairClassifier):  # type:
         Without preference and cap the gaps are made as small as they get.
     favourable : label, optional
         The label that is good for the person; the second of the sorted classes by default.
-    surrogate : {"loss", "rate"}
-    gap : str or Gap
+    surrogate, gap : {"loss", "rate"}, and str or Gap
     ridge : float, optional
         Penalty on the squared weights; 1 / (sum of weights) by default, scikit-learn's C = 1.
     fit_intercept : bool
@@ -131,8 +129,7 @@ class ParetoFairClassifier(ClassifierMixin, _PointFit, FairClassifier):  # type:
         Signed gaps on the training data.
     history_ : array of shape (T, m)
         Objectives of every accepted step.
-    status_ : Status
-        Why it stopped; ``n_iter_`` steps.
+    status_ : Status, why it stopped; ``n_iter_`` steps
     """
 
 
@@ -166,20 +163,23 @@ class _FrontierFit(FairModel):
     validation_fraction: float = 0.0
     n_points: int | None = None
 
-    def _fit(self, X: Any, y: NDArray[Any], sensitive_features: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Any, y: NDArray[Any], sensitive_features: Any, sample_weight: Any, pairs: Any) -> None:
         cut = {name: getattr(self, name, None) for name in ("cutoff", "approval_rate", "costs")}
         asked, n = Operating(**cut).check().asked, len(y)
         weight = check_weights(sample_weight, n)
         train, held = self._split(y, sensitive_features)
+        if held is not None and pairs is not None and np.shape(pairs) != np.shape(X):
+            raise InputError("pairs by row number cannot be split, expected validation_fraction=0, or a second matrix.")
 
         def part(rows: NDArray[np.intp]) -> tuple[Any, ...]:
             groups = None if sensitive_features is None else take_groups(sensitive_features, rows, n)
-            return take_rows(X, rows), y[rows], groups, None if weight is None else weight[rows]
+            alike = pairs if held is None or pairs is None else take_rows(pairs, rows)
+            return take_rows(X, rows), y[rows], groups, None if weight is None else weight[rows], alike
 
         known_rows = part(train)
         front = self._traced(*known_rows)
-        rows, labels, groups, weights = known_rows if held is None else part(held)
-        known: dict[str, Any] = {"sensitive_features": groups, "sample_weight": weights, **cut}
+        rows, labels, groups, weights, alike = known_rows if held is None else part(held)
+        known: dict[str, Any] = {"sensitive_features": groups, "sample_weight": weights, "pairs": alike, **cut}
         if held is not None or asked is not None:
             front = front.evaluate(rows, labels, name="training" if held is None else "validation", **known)
         self.frontier_ = front
@@ -265,8 +265,7 @@ class FrontierClassifier(ClassifierMixin, FairClassifier, _FrontierFit):  # type
     Attributes
     ----------
     frontier_ : Frontier
-    chosen_id_ : int
-        The point in use; ``use(id)`` changes it.
+    chosen_id_ : int, the point in use; ``use(id)`` changes it
     cutoff_ : float or None
         The cut-off of the point in use, on the probability (or score) of the favourable label.
     """

@@ -10,6 +10,7 @@ import numpy as np
 from ..exceptions import InputError
 from ..measures import Evaluation
 from ..measures.further_columns import PAIRS
+from ..measures.intervals import SURE, normal_quantile, wilson
 from ..objectives.groups import FEWEST
 from ..problems.pairs import pair_sides
 from ..validation import counted
@@ -18,10 +19,11 @@ from .models import Models
 
 
 def with_pairs(record: Evaluation, models: Models, pairs: Any, X: Any, sample_weight: Any) -> Evaluation:
-    """Return an evaluation with ``pair_difference`` and, of decisions, ``pair_flips``, (N,) each, as observed.
+    """Return an evaluation with ``pair_difference`` and, of decisions, ``pair_flips``, and upper ends, (N,) each.
 
     The former is the mean absolute difference of what cut-offs are on (probabilities of the favourable label, or
-    scores), or of predictions; the latter the share of pairs that are decided differently. X is checked.
+    scores), or of predictions; the latter the share of pairs that are decided differently. Upper ends take pairs as
+    independent, no more of them than half the rows that are in pairs. X is checked.
     """
     if models.by_group or models.task.kind == "multiclass":
         found = "one cut-off per group" if models.by_group else f"{len(models.task.classes)} classes"
@@ -29,12 +31,17 @@ def with_pairs(record: Evaluation, models: Models, pairs: Any, X: Any, sample_we
     one, other, share, people = pair_sides(pairs, X, check_weights(sample_weight, X.shape[0]))
     if (size := int((share > 0.0).sum())) < FEWEST:
         raise InputError(f"pairs has {counted(size, 'pair')}, expected at least {FEWEST} for a figure; leave it out.")
+    rows = min(float(share.sum() ** 2 / (share**2).sum()), people / 2.0)  # of pairs, as many as different people make
     share = share / share.sum()
     regression = models.task.kind == "regression"
     first, second = (models.scores(side)[:, 0] if regression else models.responses(side)[1] for side in (one, other))
-    columns = {**record.columns, PAIRS[0]: np.abs(first - second) @ share}
+    apart = np.abs(first - second)
+    mean = apart @ share
+    spread = np.sqrt(np.maximum((apart**2) @ share - mean**2, 0.0) / rows)
+    columns = {**record.columns, PAIRS[0]: mean, f"{PAIRS[0]}_upper": mean + normal_quantile(SURE) * spread}
     if not regression:
         left, right = (models.decisions(side, record.operating)[1] for side in (one, other))
-        columns[PAIRS[1]] = (left != right) @ share
+        flips = (left != right) @ share
+        columns |= {PAIRS[1]: flips, f"{PAIRS[1]}_upper": wilson(flips * rows, rows, SURE)[1]}
     assert record.sums is not None
     return replace(record, columns=columns, sums=replace(record.sums, pairs=size if people >= FEWEST else 0))

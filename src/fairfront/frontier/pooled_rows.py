@@ -33,7 +33,12 @@ def pool_evaluations(front: FrontierFigures, names: tuple[str, ...], name: str) 
         raise InputError(why)
     few = any(FOLDS in record.design.get("", {}) for record in records)
     found = pooled_scores(records, with_notions(_pooled(records, front.facts.task, name), front.facts))
-    of_one = {k: v for record in records for k, v in record.columns.items() if k in PAIRS or is_of_subgroups(k)}
+    of_one = {
+        k: v
+        for record in records
+        for k, v in record.columns.items()
+        if k.removesuffix("_upper") in PAIRS or is_of_subgroups(k)
+    }
     found = replace(found, columns={**found.columns, **of_one})  # which are of the last evaluation that has some
     return widened(found, FEW_FOLDS**2) if few else found
 

@@ -43,6 +43,8 @@ def further_columns(record: Evaluation) -> dict[str, Array]:
         values = record.columns[name]
         told = pair_shares(values, m, weighted) if name == PAIRS[1] else significant(values)
         found[name] = told if m >= LIMIT else unknown
+        most = np.maximum(record.columns[f"{name}_upper"], told)
+        found[f"{name}_upper"] = np.ceil(most * 1000.0) / 1000.0 if m >= LIMIT else unknown
     return found
 
 

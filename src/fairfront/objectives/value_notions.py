@@ -40,9 +40,7 @@ class ActualOverExpected(Notion):
 
     name = "actual_over_expected"
     means = ("actual_over_expected",)
-    words: ClassVar[Mapping[str, str]] = {
-        "regression": "actual over expected: the sum of values divided by the sum of predictions"
-    }
+    words: ClassVar[Mapping[str, str]] = {"regression": "the sum of values divided by the sum of predictions"}
     caveat = "It does not compare how well it ranks people inside a group: one prediction for all may pass."
     unit = "log ratio gap"
     kinds = ("regression",)

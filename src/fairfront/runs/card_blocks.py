@@ -64,6 +64,9 @@ class Section:
     appendix: bool = False
 
 
+ROUNDING = 1e-12  # of a gap that training made 0
+
+
 def number(value: Any, digits: int = 3) -> str:
     """So many digits after the point, fewer of large numbers."""
     if value is None or isinstance(value, str):
@@ -77,8 +80,8 @@ def number(value: Any, digits: int = 3) -> str:
 def significant(value: float, digits: int = 3) -> str:
     """So many digits that count, whatever the unit."""
     text = f"{value:.{digits}g}"
-    if not float(text):
-        return text.removeprefix("-")
+    if abs(value) < ROUNDING:
+        return "0"
     return f"{float(text):.0f}" if "e" in text and 1.0 <= abs(value) < 1e6 else text
 
 

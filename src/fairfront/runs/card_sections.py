@@ -12,6 +12,7 @@ from typing import Any
 
 from ..measures.figures import Column
 from ..measures.spans import with_ends
+from ..objectives import LOSSES
 from ..objectives.groups import FEWEST
 from ..validation import counted
 from .card import ABOUT
@@ -97,7 +98,8 @@ def architecture(card: Mapping[str, Any]) -> str:
     model = card["model"]
     if model["units"] == "rates":
         return f"rule on probabilities of label and group ({model['kind']}), for the least {model['loss']}"
-    return f"{model['kind']}, {model['loss']} loss"
+    unit = ", per unit of exposure" if card["data"].get("exposure") else ""
+    return f"{model['kind']}, {model['loss']} loss{unit}"
 
 
 def _operating_point(card: Mapping[str, Any]) -> str:
@@ -195,7 +197,8 @@ def _group_words(card: Mapping[str, Any]) -> Iterator[str]:
         yield "Newly approved, declined: rows that the unconstrained model decides otherwise."
     if any(part["weighted"] for part in card["parts"].values()):
         how = "counts and base rates are of rows, and intervals rest on effective rows (Kish)"
-        yield f"Rates are weighted by {card['data']['weight']}; {how}."
+        by = " times ".join(each for each in (card["data"]["weight"], card["data"].get("exposure")) if each)
+        yield f"Figures are weighted by {by}; {how}."
     if is_crowded(card["parts"]["test"]):
         yield "Of an attribute with many groups: the reference and those of a worst gap; the appendix has all."
     for each in card["groups"]:
@@ -232,6 +235,8 @@ def _coefficient_words(card: Mapping[str, Any]) -> str:
         what = "the score of each class"
     if model["loss"] == "logistic" and model["task"] == "binary":
         what = f"the log-odds of {model['favourable']}"
+    if model["loss"] in LOSSES and (link := LOSSES[model["loss"]].link):
+        what = "the logarithm of the prediction" if link == "log" else "the log-odds of the prediction"
     start = ", ".join(f"{value:.3g}" for value in found["intercept"])
     return (
         f"What is added to {what}: + speaks for it. Intercept {start}, at the mean of all numbers and without "

@@ -80,7 +80,8 @@ def opening_of(manifest: Mapping[str, Any] | None, **said: Any) -> dict[str, Any
 def _used_where(settings: Settings) -> dict[str, str]:
     columns = ", ".join(settings.group_probabilities)
     by = f"the probabilities of groups ({columns})" if columns else "group"
-    weighted = {"training weights": f"yes (rows are reweighted by {by} and label)"}
+    of = by if settings.regression else f"{by} and label"
+    weighted = {"training weights": f"yes (rows are reweighted by {of})"}
     guessed = {"training weights": "no", "inside the model": "yes (it guesses the group from the features)"}
     one = "no (values are predicted, there is none)" if settings.regression else "no (one cut-off for all groups)"
     if settings.units == "rates":
