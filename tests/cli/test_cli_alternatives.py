@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,7 @@ import fairfront as ff
 from tests.improvability.test_improvability import lender
 from tests.support.cli import command
 from tests.support.extras import optional
+from tests.support.waiting import PATIENCE, heed_interrupts, until
 
 NAMES = ("income", "tenure", "debt", "area", "sex", "repaid", "p", "d", "seen")
 
@@ -67,6 +71,8 @@ def test_from_a_file_to_a_dossier_a_choice_and_back(file: Path, tmp_path: Path) 
     assert chosen.returncode == 0, chosen.stderr
     kept = json.loads((output / "decisions" / "0001.json").read_text())
     assert (kept["id"], kept["by"]) == (1, "A. Smith")
+    assert command("verify", str(model), str(output), "--data", str(file)).returncode == 0
+    assert "expected --data FILE too" in command("verify", str(model), str(output)).stderr
     approved = ff.load(model).predict(file) == 1
     assert abs(approved.mean() - np.mean([line[7] for line in rows()])) < 0.03
     assert command("verify", str(output), str(file)).returncode == 0
@@ -130,6 +136,10 @@ def test_the_incumbent_as_a_model(file: Path, tmp_path: Path) -> None:
     assert command("verify", str(tmp_path / "a"), str(file), *given).returncode == 0
     made = command("select", str(tmp_path / "a"), "--id", "1", "--data", str(file), *given, "-o", str(tmp_path / "m"))
     assert made.returncode == 0, made.stderr
+    back = command("verify", str(tmp_path / "m"), str(tmp_path / "a"), "--data", str(file), *given)
+    assert back.returncode == 0, back.stderr
+    other = json.loads((tmp_path / "m" / "decision.json").read_text())
+    assert other["run"]
     done = search(file, tmp_path / "b", "--incumbent", str(tmp_path / "m"), "--keep", "auc=0.02")
     assert done.returncode in (0, 4), done.stderr
 
@@ -169,3 +179,60 @@ def test_mistakes_are_one_sentence_in_the_words_of_the_shell(
 def _elsewhere(file: Path, more: Sequence[str]) -> Any:
     asked = ["--target", "repaid", "--favourable", "1", "--groups", "sex"]
     return command("alternatives", str(file), *asked, *more)
+
+
+def test_costs_by_column_further_candidates_and_people_with_several_rows(tmp_path: Path) -> None:
+    pandas = optional("pandas")
+    write(tmp_path / "loans.csv", rows())
+    frame = pandas.read_csv(tmp_path / "loans.csv")
+    frame["amount"] = np.round(1 + np.abs(frame["debt"]), 2)
+    frame["rival"] = frame["p"] - 0.1 * frame["area"]
+    frame["who"] = np.arange(len(frame)) // 2
+    frame.to_csv(tmp_path / "more.csv", index=False)
+    asked = ("--incumbent-score", "p", "--keep", "profit=0.5", "--cost", "false_positive=amount")
+    asked += ("--cost", "true_positive=-0.2", "--candidate", "rival", "--person", "who")
+    done = search(tmp_path / "more.csv", tmp_path / "a", *asked)
+    assert done.returncode in (0, 4), done.stderr
+    record = record_of(tmp_path / "a")
+    assert {"rival", "who"}.isdisjoint(record["features"])
+    assert "amount" in record["features"]  # costs may be features too
+    assert {"candidates", "linear"} == {line["family"] for line in record["table"][1:]}
+    approved, good = frame["p"] >= 0.5, frame["repaid"] == 1
+    profit = (0.2 * (approved & good) - frame["amount"] * (approved & ~good)).mean()
+    assert record["table"][0]["profit"] == pytest.approx(profit, abs=0.05)  # of judge rows, half of all
+    assert "one draw" in " ".join(record["notes"])
+    assert "independent" in record["limit"]["why_not"]
+    assert command("verify", str(tmp_path / "a"), str(tmp_path / "more.csv")).returncode == 0
+    for more, said in (
+        (("--cost", "mistake=1"), "--cost is 'mistake=1', expected OUTCOME=NUMBER"),
+        (("--cost", "false_positive=price"), "--cost names 'price'"),
+        (("--cost", "false_positive=1", "--costs", "1,2"), "--costs and --cost are both given"),
+        (("--candidate", "sex"), "--candidate is 'sex'"),
+        (("--person", "nobody"), "--person names 'nobody'"),
+    ):
+        done = search(tmp_path / "more.csv", tmp_path / "b", "--incumbent-score", "p", *more)
+        assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
+def test_an_interrupted_search_goes_on_to_the_same_bytes(file: Path, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    words = ["alternatives", str(file), "--target", "repaid", "--favourable", "1", "--groups", "sex", "--drop", "d"]
+    words += ["--drop", "seen", "--incumbent-score", "p", "--family", "linear", "--splits", "1000"]
+    words += ["--checkpoint", str(notes), "-o", str(tmp_path / "a")]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fairfront", *words], stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
+    )
+    until(lambda: notes.exists() or process.poll() is not None)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, "go on with the same command and --resume" in said) == (130, True), said
+    assert not (tmp_path / "a").exists()
+    done = [str(each) for each in ("--incumbent-score", "p", "--splits", "6")]
+    assert search(file, tmp_path / "b", *done, "--checkpoint", str(notes), "--resume").returncode == 0
+    assert search(file, tmp_path / "c", *done).returncode == 0
+    for each in sorted((tmp_path / "c").iterdir()):
+        if each.is_file():
+            assert each.read_bytes() == (tmp_path / "b" / each.name).read_bytes(), each.name

@@ -378,3 +378,22 @@ def test_scores_speak_for_the_favourable_label_whichever_it_is(good: int) -> Non
         turned = -given["incumbent"] if place == "incumbent" else {"mine": -given["incumbent"]}
         with pytest.raises(InputError, match=f"{name} has lower scores where the label is favourable"):
             searched({**given, "y": y, place: turned}, favourable=good)
+
+
+def test_rows_of_one_person_stay_together_and_are_one_draw() -> None:
+    given = lender(1200, 0)
+    twice = {name: np.repeat(given[name], 2, axis=0) for name in ("X", "y", "incumbent")}
+    twice["sensitive_features"] = {"group": np.repeat(given["sensitive_features"]["group"], 2)}
+    person = np.repeat(np.arange(1200), 2)
+    search, judge = halves(twice["y"], 0, 0, person)
+    assert not set(person[search]) & set(person[judge])
+
+    def p(some: dict[str, Any], **more: Any) -> float:
+        mine = {"mine": some["X"][:, :3] @ BETA}
+        asked: dict[str, Any] = {"approval_rate": 0.5, "n_splits": 1, "families": "candidates", "candidates": mine}
+        return searched({**some, **asked}, **more).split_p_values[0]
+
+    assert p(twice, person=person) == pytest.approx(p(given), rel=0.05)
+    assert p(twice) < 0.5 * p(given)  # as if they were twice as many people
+    with pytest.raises(InputError, match="fewer than 100 people"):
+        p(twice, person=person // 100)

@@ -86,6 +86,14 @@ def alternatives(
         str | None,
         typer.Option(metavar="FP,FN", help="Costs of a false positive and a false negative, for --keep cost=NUMBER."),
     ] = None,
+    cost: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="OUTCOME=VALUE",
+            help="Cost of a true_positive, false_positive, false_negative or true_negative decision, a number or a "
+            "column, below 0 for a profit; may be repeated.",
+        ),
+    ] = None,
     nobody_worse: Annotated[
         float | None,
         typer.Option(metavar="NUMBER", help="How far the selection rate and the TPR of any group may fall."),
@@ -101,6 +109,10 @@ def alternatives(
             help=f"Where alternatives come from: {', '.join(FAMILIES)}; may be repeated (default: linear and rates).",
         ),
     ] = None,
+    candidate: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Scores of a further model to judge, as the incumbent's; may be repeated."),
+    ] = None,
     splits: Annotated[int, typer.Option(metavar="N", help="How often rows are halved.", min=1, max=1000)] = 20,
     max_fits: Annotated[int | None, typer.Option(metavar="N", help="Most fits, over all splits.", min=2)] = None,
     max_seconds: Annotated[
@@ -108,6 +120,9 @@ def alternatives(
     ] = None,
     confidence: Annotated[float, typer.Option(metavar="NUMBER", help="Confidence of what is claimed.")] = 0.95,
     weight: Weight = None,
+    person: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Who a row is of: rows of one person stay in one half.")
+    ] = None,
     cross: Cross = False,
     reference: Reference = None,
     min_size: Annotated[
@@ -144,7 +159,8 @@ def alternatives(
     """
     from ..improvability.dossier import INVENTORY, write_dossier
     from ..runs.decision_chain import check_kept
-    from ..runs.inquiry import Inquiry, searched
+    from ..runs.inquiry import Inquiry
+    from ..runs.inquiry_search import searched
     from ..runs.manifest import key_of
     from ..storage.places import check_new_folder
     from ..tables import MISSING
@@ -167,9 +183,10 @@ def alternatives(
     }
     table |= {"min_size": min_size, "weight": weight, "drop": drop, "allow": allow, "text": text}
     table |= {"numbers": numbers, "dates": dates, "use_sensitive": use_sensitive, "seed": seed, "cutoff": cutoff}
-    table |= {"approval_rate": approval_rate, **reading, "missing": (*MISSING, *reading["missing"])}
+    table |= {"person": person, "approval_rate": approval_rate, **reading, "missing": (*MISSING, *reading["missing"])}
     asked: dict[str, Any] = {"score": incumbent_score, "decision": incumbent_decision, "keep": keep, "improve": improve}
     asked |= {"nobody_worse": nobody_worse, "labelled_only_if": labelled_only_if, "families": family, "costs": costs}
+    asked |= {"prices": cost, "candidates": candidate}
     asked |= {"n_splits": splits, "max_fits": max_fits, "max_seconds": max_seconds, "confidence": confidence}
     inquiry = Inquiry.of(_given(table), **_given(asked))
     champion = champion_at(incumbent, trust)

@@ -120,11 +120,13 @@ def verify(
     source: Annotated[
         Path,
         typer.Argument(
-            help="The file that was traced or searched; the run that the model was chosen from.", callback=checked
+            help="The file that was traced or searched; the run or dossier that a model was chosen from.",
+            callback=checked,
         ),
     ],
     data: Annotated[
-        Path | None, path_option("The run's input file, for a model of --small 0 or one that was removed.")
+        Path | None,
+        path_option("Input file, for a model of --small 0, one that was removed, or one of a dossier."),
     ] = None,
     evaluated: Annotated[
         list[Path] | None,
@@ -138,7 +140,7 @@ def verify(
     """Reproduce a run, model or dossier and compare all fields.
 
     A run is traced again from its rows and manifest, a model selected again from its run, a dossier of fairfront
-    alternatives searched again from its rows, and all files are compared.
+    alternatives searched again from its rows, a model of it fitted again from these, and all files are compared.
 
     Exit codes: 0 everything agrees, 2 bad input, 3 something differs, was changed after it was written, or lacks the
     signature that --key requires.
@@ -174,21 +176,21 @@ def _compared(
     """Return what the folder holds, and the comparisons."""
     from ..improvability.dossier import is_dossier
     from ..runs import Run, TableModel, verify_model, verify_run
-    from ..runs.inquiry_verification import verify_search
+    from ..runs.inquiry_verification import verify_alternative, verify_search
 
     if is_dossier(folder):
         return "dossier", verify_search(folder, source, champion_at(incumbent, trust), key)
+    if is_dossier(source):
+        if data is None:
+            raise InputError(f"{source} is a dossier, expected --data FILE too, the file that was searched.")
+        champion = champion_at(incumbent, trust)
+        return "model", verify_alternative(folder, source, data, champion, key, trust or ())
     if incumbent is not None:
         raise InputError(
             "--incumbent goes with a dossier of fairfront alternatives, found another folder; leave it out."
         )
     found = stored_at(folder, (Run, TableModel), "a run or a model", trust)
     if isinstance(found, TableModel):
-        if is_dossier(source):
-            raise InputError(
-                f"{folder} was chosen from the dossier {source}, expected a model of a run; verify the dossier, with "
-                "the file that was searched, and select the model again."
-            )
         return "model", verify_model(folder, run_at(source, trust), data, key, trust or (), evaluated)
     if data is not None:
         raise InputError("--data goes with a model; a run is compared with the file in the second place.")

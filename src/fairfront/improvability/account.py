@@ -33,6 +33,13 @@ RATE_WORDS = {
 }
 
 
+PEOPLE = (
+    "Rows of one person stay in one half and are one draw in tests, bounds of changes and curves. Intervals of the "
+    "incumbent's audit and of who gains and who loses take rows as independent, and are too narrow where people have "
+    "several."
+)
+
+
 class Question(Section):
     """What was asked, and the answer."""
 
@@ -103,7 +110,7 @@ class Sources(Section):
             "rows": {"all": len(data.y), "search": len(first.search), "judge": len(first.judge)},
             "covers": _covers(data),
             "labelled": data.sample.labelled is not None,
-            "notes": [*_left_out(attributes), *first.notes],
+            "notes": [*_left_out(attributes), *([PEOPLE] if data.sample.person is not None else []), *first.notes],
         }
 
     def parts(self, record: Mapping[str, Any]) -> Iterator[Part]:

@@ -146,8 +146,11 @@ def curves(
         found = [figures(*each, contrast, (a, b), labelled) for each in tables]
         return np.stack([*found, difference(found[-1], found[0])])
 
+    people = np.arange(len(rows.weight)) if rows.person is None else rows.person
+    n_draws, owner = len(np.unique(people)), np.unique(people, return_inverse=True)[1].ravel()
+
     def drawn() -> Array:
-        weight = rows.weight * random.standard_exponential(len(rows.weight))
+        weight = rows.weight * random.standard_exponential(n_draws)[owner]
         return at([each.approved(weight, rates) for each in merged])
 
     centre, some = at([each.approved(rows.weight, rates) for each in merged]), np.stack([drawn() for _ in range(draws)])

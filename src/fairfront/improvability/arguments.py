@@ -15,7 +15,7 @@ from ..objectives import Array, Attribute, GroupProbabilities, Groups, Task, che
 from ..objectives.question import read_classes
 from ..problems.pieces import feature_names
 from ..validation import check_count, check_names, check_number, check_positive, refuse
-from ..validation.inputs import as_numbers, check_labels
+from ..validation.inputs import as_numbers, check_labels, factorize
 from .estimates import JOBS, OUTCOMES, Answers, Sample
 from .families import FAMILIES, USUAL
 from .incumbent import STAND_IN, Incumbent, read_incumbent
@@ -68,6 +68,14 @@ def read_flags(given: Any, n: int) -> Flags:
     if values.sum() < FEWEST:
         raise InputError(f"{spelled('labelled_only_if')} marks fewer than {FEWEST} rows, expected more with labels.")
     return values
+
+
+def read_people(given: Any, n: int) -> NDArray[np.intp]:
+    """Return whom rows are of, as codes."""
+    codes, people = factorize(check_labels(given, n, spelled("person")))
+    if len(people) < FEWEST:
+        raise InputError(f"{spelled('person')} has fewer than {FEWEST} people, expected more: halves are of people.")
+    return codes
 
 
 def read_attributes(sensitive: Any, groups: Groups | None, n: int, good: Flags, improve: Any) -> tuple[Attribute, ...]:

@@ -115,6 +115,8 @@ class Attainable(Section):
             return {"limit": {"why_not": f"{contrast.rate} is not linear in decisions"}}
         if search.data.sample.labelled is not None:
             return {"limit": {"why_not": "labels do not cover everybody"}}
+        if search.data.sample.person is not None:
+            return {"limit": {"why_not": "its band takes rows as independent, found several of one person"}}
         if _few(search):
             return {"limit": {"why_not": f"a label of a group has {FEW}"}}
         try:

@@ -25,7 +25,7 @@ from ..tables import Column
 from ..tables.strength import tells_class
 from ..validation.inputs import check_matrix, take_rows
 from .dossier_layout import Part
-from .estimates import RATES, Answers, Estimate, mean
+from .estimates import RATES, Answers, Estimate, by_person, mean
 from .sections import Search, Section
 
 WALKS, CELLS = 400, 4_000_000
@@ -190,6 +190,7 @@ def _driven(search: Search, X: Any, place: int, name: str, model: Any, said: Ans
     try:
         coef, _ = linear_score(getattr(model, "estimator_", model), data.task.favourable_label)
         found, way, steps = linear_drivers(X, coef, *known), EXACT, count_steps(X, coef, data.names, (one, two))
+        found = {column: by_person(each, rows) for column, each in found.items()}
     except InputError:
         try:
             found, way = sampled_drivers(score_of(model, data.task), _dense(X), *known, search.seed), SAMPLED

@@ -29,6 +29,7 @@ from .arguments import (
     read_flags,
     read_labels,
     read_names,
+    read_people,
     refuse_no_gap,
     refuse_reversed,
     texts_of,
@@ -61,6 +62,7 @@ def alternatives(
     groups: Groups | None = None,
     columns: Sequence[str] | None = None,
     sample_weight: Any = None,
+    person: Any = None,
     n_splits: int = 20,
     max_fits: int | None = None,
     max_seconds: float | None = None,
@@ -115,6 +117,9 @@ def alternatives(
     columns : list of str, optional
         Of every column of X the column of your table that it codes, where indicators of levels are several.
     sample_weight : array of shape (n,) of weights, optional
+    person : array of shape (n,), optional
+        Whom each row is of, where people have several: their rows stay in one half, and are one draw in tests and
+        bounds. The limit is then not given, whose band takes rows as independent.
     n_splits : int, how often rows are halved
     max_fits, max_seconds : optional
         Budgets; a search that stops says why, and rests on the splits that were done.
@@ -144,7 +149,9 @@ def alternatives(
     weight = check_weights(sample_weight, n)
     attributes = read_attributes(sensitive_features, groups, n, codes == task.favourable, improve)
     prices = None if costs is None else read_costs(costs, n)
-    sample = Sample(codes == task.favourable, np.ones(n) if weight is None else weight, attributes, labelled, prices)
+    people = None if person is None else read_people(person, n)
+    share = np.ones(n) if weight is None else weight
+    sample = Sample(codes == task.favourable, share, attributes, labelled, prices, people)
     operating = Operating(cutoff, approval_rate).check()
     here = read_incumbent(incumbent, X, labels, task, operating)
     wanted = Requirements.of(keep, improve, nobody_worse, attributes, scored=here.scored, costs=prices is not None)
@@ -171,6 +178,7 @@ def alternatives(
             texts,
             labelled,
             prices,
+            people,
             here.answers,
             [each for _, each in given.values()],
         )

@@ -31,6 +31,7 @@ class Sample:
     """Rows that models are judged on: who has the favourable label, weights, groups, and what decisions cost.
 
     ``labelled`` (n,) marks rows whose label is known; None: all of them. ``costs`` are by outcome, (n,) each.
+    ``person`` (n,) are codes of whom rows are of, where people have several.
     """
 
     good: Flags
@@ -38,6 +39,7 @@ class Sample:
     attributes: tuple[Attribute, ...]
     labelled: Flags | None = None
     costs: Mapping[str, Array] | None = None
+    person: NDArray[np.intp] | None = None
 
     def take(self, rows: NDArray[np.intp]) -> Sample:
         return Sample(
@@ -46,6 +48,7 @@ class Sample:
             tuple(each.take(rows) for each in self.attributes),
             None if self.labelled is None else self.labelled[rows],
             None if self.costs is None else {name: each[rows] for name, each in self.costs.items()},
+            None if self.person is None else self.person[rows],
         )
 
     @property
@@ -102,6 +105,14 @@ class Estimate:
     def p(self) -> float:
         """Return the one-sided p-value of the claim that the figure is above 0."""
         return float(ndtr(-self.z))
+
+
+def by_person(each: Estimate, rows: Sample) -> Estimate:
+    """Return an estimate whose draws are people: what rows of one person move a figure by goes together."""
+    if rows.person is None:
+        return each
+    owner = np.unique(rows.person, return_inverse=True)[1].ravel()
+    return replace(each, influence=np.asarray(np.bincount(owner, each.influence), dtype=np.float64))
 
 
 def mean(values: NDArray[Any], whole: Flags, weight: Array) -> Estimate:

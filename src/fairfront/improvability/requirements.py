@@ -21,7 +21,7 @@ from ..exceptions import InputError, spelled
 from ..measures.figures import RATIO_OF, Column
 from ..objectives import Attribute
 from ..validation import check_names, check_positive, refuse
-from .estimates import JOBS, RATES, Answers, Estimate, Sample, group_rates
+from .estimates import JOBS, RATES, Answers, Estimate, Sample, by_person, group_rates
 
 NOTION_OF = {
     "selection": "demographic_parity",
@@ -160,7 +160,8 @@ class Requirements:
                 claims[name] = (job.of(rows, said).less(jobs[name]).times(job.better).plus(tolerance),)
             for each, before in zip(self.improve, worst, strict=True):
                 claims[each.name] = tuple(before.less(after) for after in each.contrasts(rows, said).values())
-            found.append(claims | self._nobody_worse(rows, incumbent, said))
+            claims |= self._nobody_worse(rows, incumbent, said)
+            found.append({name: tuple(by_person(each, rows) for each in some) for name, some in claims.items()})
         return found
 
     def _nobody_worse(self, rows: Sample, incumbent: Answers, said: Answers) -> dict[str, tuple[Estimate, ...]]:

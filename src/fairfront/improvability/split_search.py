@@ -93,8 +93,15 @@ class Split:
     family: str
 
 
-def halves(atoms: Ints, seed: int, k: int) -> tuple[Ints, Ints]:
-    """Cut rows in two at random, so that every atom is halved; in increasing order."""
+def halves(atoms: Ints, seed: int, k: int, person: Ints | None = None) -> tuple[Ints, Ints]:
+    """Cut rows in two at random, so that every atom is halved; in increasing order.
+
+    Rows of one ``person`` stay together; people are halved by the atoms of their first rows.
+    """
+    if person is not None:
+        _, first, owner = np.unique(person, return_index=True, return_inverse=True)
+        chosen = np.isin(owner.ravel(), halves(atoms[first], seed, k)[0])
+        return np.flatnonzero(chosen), np.flatnonzero(~chosen)
     random = np.random.default_rng([seed, k])
     order = random.permutation(len(atoms))
     order = order[np.argsort(atoms[order], kind="stable")]
@@ -132,7 +139,7 @@ def search_split(
     rate: float | None = None,
 ) -> Outcome:
     """Search one half and judge on the other; ``rate`` is the share of people that a stand-in approves."""
-    search, judge = halves(atoms, seed, k)
+    search, judge = halves(atoms, seed, k, data.sample.person)
     said = data.incumbent if data.incumbent is not None else stand_in(data, search, rate)
     data = replace(data, incumbent=said)
     share = float(data.sample.weight[search] @ said.approved[search]) / float(data.sample.weight[search].sum())

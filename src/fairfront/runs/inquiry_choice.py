@@ -21,7 +21,8 @@ from . import decision_chain as chain
 from .archive import MODEL, fill_model
 from .champion import Champion
 from .decision import Decision
-from .inquiry import Asked, Inquiry, searched
+from .inquiry import Inquiry
+from .inquiry_search import Asked, searched
 from .manifest import as_text, now
 from .model import TableModel
 
@@ -63,15 +64,7 @@ def write_alternative(
     check_text(reason, "reason")
     check_text(by, "by")
     chain.check_recordable(stored, key)
-    _check_asked(stored, id, data)
-    inquiry = replace(Inquiry.from_json(stored.record["settings"]), n_splits=1, max_seconds=None)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FairfrontWarning)
-        found, rows = searched(data, inquiry, champion)
-    line = stored.record["table"][id]
-    if len(found.table) <= id or any(found.table[id].get(name) != line.get(name) for name in SAME):
-        raise ChangedError(f"model {id} came out otherwise than {stored.path} has it; see fairfront verify.")
-    model = _model(found, rows, id)
+    model = alternative_of(stored, id, data, champion)
     with turn(stored.path / DECISIONS):
         stored = dossier_at(stored.path)
         decision = _decision(stored, id, float(model.cutoff or 0.0), reason, by)
@@ -84,6 +77,19 @@ def write_alternative(
         make_folder(stored.path / DECISIONS)
         write_folder(output, fill, MODEL, overwrite=overwrite)
     return model, decision
+
+
+def alternative_of(stored: Dossier, id: int, data: Any, champion: Champion | None = None) -> TableModel:
+    """Fit a model of the first split again from the file that was searched; without a record of its choice."""
+    _check_asked(stored, id, data)
+    inquiry = replace(Inquiry.from_json(stored.record["settings"]), n_splits=1, max_seconds=None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FairfrontWarning)
+        found, rows = searched(data, inquiry, champion)
+    line = stored.record["table"][id]
+    if len(found.table) <= id or any(found.table[id].get(name) != line.get(name) for name in SAME):
+        raise ChangedError(f"model {id} came out otherwise than {stored.path} has it; see fairfront verify.")
+    return _model(found, rows, id)
 
 
 def _check_asked(stored: Dossier, id: int, data: Any) -> None:

@@ -1,9 +1,9 @@
-"""Verification of a dossier: searched again from its settings and rows, and compared in everything that is stored."""
+"""Verification of a dossier, searched again from its settings and rows, and of a model that was chosen from it."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,12 +13,17 @@ from .. import __version__
 from ..exceptions import ChangedError, FairfrontWarning, InputError
 from ..improvability.dossier import DECISIONS, read_dossier, write_dossier
 from ..storage.differences import differences
+from ..storage.folders import write_folder
 from ..storage.packages import found_in
 from ..storage.seals import public_key
+from .archive import MODEL, fill_model, load
 from .champion import Champion
 from .decision_chain import read_records
-from .inquiry import Inquiry, searched
+from .inquiry import Inquiry
+from .inquiry_choice import alternative_of, dossier_at
+from .inquiry_search import searched
 from .manifest import versions
+from .model import TableModel
 from .verification import TOLERANCE, WRITER, Check, file_checks, first_digits, signature_check
 
 TAKEN_OVER = ("versions", "fairfront")
@@ -67,6 +72,46 @@ def verify_search(
             Check("data", sha == known, f"sha256 {first_digits(sha)}, the dossier has {first_digits(known)}"),
             Check("versions", not other, "; ".join(other) or "equal", decisive=False),
             *file_checks(compared, bool(other)),
+        ]
+
+
+def verify_alternative(
+    path: Any, dossier: Any, data: Any, champion: Champion | None = None, key: Any = None, trusted: Sequence[str] = ()
+) -> list[Check]:
+    """Fit a model that was chosen from a dossier again, and compare every file of it, the decision record included.
+
+    That the dossier itself is right is what `verify_search` shows.
+
+    Parameters
+    ----------
+    path : path
+        The folder of the model.
+    dossier : path
+        The dossier that it was chosen from.
+    data : path
+        The file that was searched.
+    champion : Champion
+        The incumbent, where it was given as a model.
+    key : path
+        PEM file of the public key that must have signed the model.
+    trusted : sequence of str
+        Types inside an estimator that may be loaded.
+    """
+    signed, folder = None if key is None else public_key(key), Path(path)
+    model, stored = load(folder, trusted=trusted), dossier_at(dossier)
+    if not isinstance(model, TableModel) or model.decision is None or model.decision["run"] != stored.checksum:
+        raise InputError(f"{folder} was not chosen from {stored.path}, expected a model of this dossier; give its own.")
+    number = model.decision["opened"]
+    kept = stored.decisions[number - 1] if number <= len(stored.decisions) else None
+    again = replace(alternative_of(stored, model.decision["id"], data, champion), decision=kept)
+    with TemporaryDirectory(prefix="fairfront-") as home:
+        new = write_folder(Path(home) / "again", lambda place: fill_model(again, place), MODEL)
+        free = () if stored.record["versions"] == versions() else (WRITER,)
+        compared = differences(folder, new, TOLERANCE if free else 0.0, free)
+        return [
+            signature_check(folder, signed),
+            Check("record", kept is not None, f"decision {number} of the dossier"),
+            *file_checks(compared, bool(free)),
         ]
 
 
