@@ -112,7 +112,8 @@ def by_person(each: Estimate, rows: Sample) -> Estimate:
     if rows.person is None:
         return each
     owner = np.unique(rows.person, return_inverse=True)[1].ravel()
-    return replace(each, influence=np.asarray(np.bincount(owner, each.influence), dtype=np.float64))
+    influence = np.asarray(np.bincount(owner, each.influence), dtype=np.float64)
+    return replace(each, influence=influence, floor=each.floor * (len(owner) / len(influence)) ** 2)
 
 
 def mean(values: NDArray[Any], whole: Flags, weight: Array) -> Estimate:
