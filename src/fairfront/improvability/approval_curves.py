@@ -5,7 +5,8 @@ Bayesian bootstrap), which moves cut-offs and figures together. The band is figu
 95 % quantile over the draws of the largest deviation over all rates, in standard errors. Rows with one score are
 approved together, or in the share that the rate leaves for them.
 
-What is kept is made of counts in multiples of 5, and bands are wider by what that can move.
+What is kept is made of counts in multiples of 5, and bands are wider by what that can move; figures are left out where
+few people are approved or refused, whose number the width of a band would tell.
 """
 
 from __future__ import annotations
@@ -56,6 +57,19 @@ class Sorted:
 
     def approved(self, weight: Array, rates: Array) -> tuple[Array, Array]:
         """Return the weight of approved rows by rate and cell, (R, cells), and that of all rows, (cells,)."""
+        upto, place, part = self._places(weight, rates)
+        return upto[place - 1] + part[:, None] * (upto[place] - upto[place - 1]), upto[-1]
+
+    def fewest(self, rates: Array, sets: Sequence[Sequence[int]]) -> Array:
+        """Return the fewest rows, of some sets of cells, that are approved or refused at the scores around a rate."""
+        upto, place, _ = self._places(np.ones(len(self.cell)), rates)
+        counts = np.stack([upto[:, list(each)].sum(axis=1) for each in sets], axis=1)
+        least = np.minimum(counts, counts[-1] - counts).min(axis=1)
+        least[[0, -1]] = np.inf  # that nobody is approved, or everybody, tells nothing
+        return np.asarray(np.minimum(least[place - 1], least[place]))
+
+    def _places(self, weight: Array, rates: Array) -> tuple[Array, Ints, Array]:
+        """Return the weight of rows down to every score by cell, the score of each rate, and what part of its rows."""
         n_blocks = int(self.block.max()) + 1
         sums = np.bincount(self.block * self.n_cells + self.cell, weight, minlength=n_blocks * self.n_cells)
         upto = np.vstack([np.zeros(self.n_cells), sums.reshape(n_blocks, self.n_cells).cumsum(axis=0)])
@@ -63,13 +77,26 @@ class Sorted:
         place = np.clip(np.searchsorted(share, rates, side="left"), 1, n_blocks)
         width = share[place] - share[place - 1]
         part = np.divide(rates - share[place - 1], width, out=np.ones(len(rates)), where=width > 0)
-        return upto[place - 1] + part[:, None] * (upto[place] - upto[place - 1]), upto[-1]
+        return upto, place, part
 
 
 def names_of(contrast: Contrast, labelled: bool) -> tuple[str, ...]:
     """Return the figures of a curve; where labels are missing, those that need none."""
     ratio = () if contrast.name.endswith("selection_ratio") else ("selection_ratio",)
     return (contrast.name, *ratio, *(("error", "bad_rate") if labelled else ()))
+
+
+def sets_behind(contrast: Contrast, pair: tuple[int, int], labelled: bool, n_cells: int) -> list[list[list[int]]]:
+    """Return for each figure of `names_of` the sets of cells whose approved and refused people it is made of."""
+    labels = {"selection": [[UNKNOWN, BAD, GOOD]], "tpr": [[GOOD]], "fpr": [[BAD]]}
+
+    def of(rate: str) -> list[list[int]]:
+        return [[3 * (g + 1) + each for each in some] for g in pair for some in labels.get(rate, [[GOOD], [BAD]])]
+
+    found = [of(contrast.rate)]
+    if not contrast.name.endswith("selection_ratio"):
+        found.append(of("selection"))
+    return found + [[list(range(label, n_cells, 3)) for label in (GOOD, BAD)]] * (2 if labelled else 0)
 
 
 def figures(S: Array, T: Array, contrast: Contrast, pair: tuple[int, int], labelled: bool) -> Array:
@@ -203,7 +230,7 @@ class Curves(Section):
                 f"Judge rows, at every approval rate; {each['figures'][0]} and selection_ratio are those of {one!r} "
                 f"and {two!r} ({each['attribute']}), the incumbent's worst pair on the search rows. Behind +- is half "
                 f"of the band that holds for all rates at once with {each['level']:.0%} confidence. Counts are "
-                "multiples of 5."
+                f"multiples of 5; nothing is told where {FEW} of those behind a figure are approved, or refused."
             )
             models = list(each["curves"])
             heads = ["approval rate", *(f"{name}, {model}" for name in each["figures"] for model in models)]
@@ -232,6 +259,10 @@ def _curve(search: Search, rows: Sample, before: Answers, after: Answers, place:
         told.append((difference(told[1][0], told[0][0]), told[0][1] + told[1][1]))
     figured = names_of(contrast, labelled)
     attribute = rows.attributes[pair[0]]
+    sorts = [Sorted.of(scores, rows, attribute) for scores in models]
+    behind = sets_behind(contrast, pair[1:], labelled, sorts[0].n_cells)
+    few = [np.stack([each.fewest(np.array(RATES_SHOWN), sets) < FEWEST for sets in behind]) for each in sorts]
+    few += [few[0] | few[1]] if len(few) == 2 else []
     return {
         "attribute": attribute.name,
         "groups": [attribute.levels[pair[1]], attribute.levels[pair[2]]],
@@ -239,8 +270,11 @@ def _curve(search: Search, rows: Sample, before: Answers, after: Answers, place:
         "rates": list(RATES_SHOWN),
         "figures": list(figured),
         "curves": {
-            name: {figure: _cells(value[f], band.half[f] + moved[f]) for f, figure in enumerate(figured)}
-            for name, band, (value, moved) in zip(names, bands, told, strict=False)
+            name: {
+                figure: _cells(np.where(hidden[f], np.nan, value[f]), band.half[f] + moved[f])
+                for f, figure in enumerate(figured)
+            }
+            for name, band, (value, moved), hidden in zip(names, bands, told, few, strict=False)
         },
     }
 

@@ -199,8 +199,9 @@ def _driven(search: Search, X: Any, place: int, name: str, model: Any, said: Ans
             return None
     codes = np.where(attribute.codes == a, 1, np.where(attribute.codes == b, 0, -1)).astype(np.intp)
     tells = proxy_strength(X, codes, data.names, search.seed)
-    told = {column: _told(each, steps.get(column, 0.0)) for column, each in found.items()}
+    told = {column: told_part(each, steps.get(column, 0.0)) for column, each in found.items()}
     order = sorted(found, key=lambda each: -abs(told[each][0]))
+    near = STEP / (2.0 * min(int((codes == k).sum()) for k in (0, 1)))  # what five people make of an AUC
     return {
         "gap": contrast.name,
         "model": name,
@@ -213,14 +214,14 @@ def _driven(search: Search, X: Any, place: int, name: str, model: Any, said: Ans
                 "column": each,
                 "carries": told[each][0],
                 "error": told[each][1],
-                "auc": round(tells[each], 2 if each in steps else 3),
+                "auc": round(0.5 + near * np.rint((tells[each] - 0.5) / near) if each in steps else tells[each], 3),
             }
             for each in order
         ],
     }
 
 
-def _told(each: Estimate, step: float) -> tuple[float, float]:
+def told_part(each: Estimate, step: float) -> tuple[float, float]:
     """Return a part and its standard error; in steps of five people where few are behind it."""
     if step == 0.0:
         return _short(each.value), _short(each.error)
