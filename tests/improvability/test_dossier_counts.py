@@ -53,6 +53,13 @@ def dossier(hits: int, more: int = 0, scored: bool = False) -> dict[str, Any]:
     return dict(json.loads(json.dumps(found.record)))
 
 
+def values_of(record: dict[str, Any]) -> list[list[float]]:
+    """Return figures of curves with their widths; all who are approved in the small group are no small count."""
+    models = [model for each in record["curves"] for model in each["curves"].values()]
+    told = [cells for model in models for name, cells in model.items() if name != "selection_ratio"]
+    return [[0.0, 0.0] if each is None else each for some in told for each in some]
+
+
 SAID = ("table", "finding", "p_value", "qualified", "split_p_values", "changes")
 """What is looked at entry by entry: whether a model qualifies is told, and rests on exact counts."""
 
@@ -63,7 +70,10 @@ def test_neighbouring_small_counts_give_one_dossier(around: tuple[int, int], sco
     one, other = (dossier(hits, scored=scored) for hits in around)
     assert one["coarse"]
     assert {"moved", "swapped", "audit", "curves", "limit", "refutation", "drivers"} <= set(one)
-    for name in set(one) - set(SAID):
+    for mine, yours in zip(values_of(one), values_of(other), strict=True):
+        assert mine[0] == yours[0]
+        assert mine[1] == pytest.approx(yours[1], abs=0.005, rel=0.05)  # of draws of other rows
+    for name in set(one) - {*SAID, "curves"}:
         if name != "refutation" or None not in (one[name], other[name]):  # given where nothing is shown
             assert one[name] == other[name], name
     said = ("qualified", "why", "p")

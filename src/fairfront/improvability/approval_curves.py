@@ -193,7 +193,19 @@ def shared(
 
     ``unit`` is the mean weight of a row.
     """
-    S, T = unit * nearest(table[0] / unit), table[1]
+    value, moved = _rounded(*table, contrast, pair, labelled, unit)
+    if labelled:  # error and bad rate are of all rows, whose counts tell nothing of a group
+        S, T = np.zeros_like(table[0]), np.zeros_like(table[1])
+        S[:, :3], T[:3] = table[0].reshape(len(S), -1, 3).sum(axis=1), table[1].reshape(-1, 3).sum(axis=0)
+        whole = _rounded(S, T, contrast, pair, labelled, unit)
+        value[-2:], moved[-2:] = whole[0][-2:], whole[1][-2:]
+    return value, moved
+
+
+def _rounded(
+    S: Array, T: Array, contrast: Contrast, pair: tuple[int, int], labelled: bool, unit: float
+) -> tuple[Array, Array]:
+    S = unit * nearest(S / unit)
     value = figures(S, T, contrast, pair, labelled)
     moved = np.zeros(value.shape)
     for cell in range(len(T)):
