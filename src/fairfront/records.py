@@ -55,3 +55,9 @@ def html_record(title: str, sentence: str, parts: str, after: str) -> str:
     """Return a record for a notebook: its name, one sentence, HTML that is escaped already, and what to do next."""
     head = f"<b>{escape(title)}</b>: {escape(sentence)}<br>"
     return f'<div style="font:13px/1.4 system-ui,sans-serif">{head}{parts}<small>{escape(after)}</small></div>'
+
+
+def plain(text: str) -> str:
+    """Return a text in one line, without what cannot be printed, such as marks that turn the direction of others."""
+    breaks = "\r\n\t\u2028\u2029"
+    return "".join(" " if each in breaks else each for each in text if each.isprintable() or each in breaks)

@@ -324,14 +324,17 @@ def test_a_search_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
 
 def test_the_dossier_is_inert_and_whole(tmp_path: Path) -> None:
     given = lender(1500, 0)
-    hostile = "<script>alert(1)</script>|[x](javascript:0)"
+    hostile = "<script>alert(1)</script>|[x](javascript:0)\u202e https://a.example www.b.example"
     names = np.where(given["sensitive_features"]["group"] == "a", hostile, "b")
     found = searched({**given, "sensitive_features": {"g<b>": names}}, n_splits=2)
     place = found.save(tmp_path / "dossier")
     texts = {name: (place / name).read_text() for name in ("summary.md", "dossier.md", "dossier.html", "dossier.json")}
     for name in ("summary.md", "dossier.md", "dossier.html"):
         assert "<script" not in texts[name]
-        assert name.endswith("html") or "[x](javascript" not in texts[name]
+        assert "\u202e" not in texts[name]
+        for live in ("[x](javascript", "https://a", "www.b"):
+            assert name.endswith("html") or live not in texts[name]
+    assert json.loads(texts["dossier.json"])["groups"]["g<b>"] == ["b", hostile]
     assert "default-src 'none'" in texts["dossier.html"]
     assert "aria-labelledby" in texts["dossier.html"]
     with pytest.raises(InputError):

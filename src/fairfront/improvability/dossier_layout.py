@@ -12,6 +12,7 @@ from html import escape
 from typing import Any
 
 from ..explorer.page import head_of
+from ..records import plain
 
 GENERATOR = '<meta name="generator" content="fairfront alternatives">'
 STYLE = """h1 + section, section > * + * { margin-top: 10px; }
@@ -62,33 +63,37 @@ def text_of(parts: Sequence[Part]) -> str:
     """Return Markdown in which nothing that a person named is markup."""
     lines = []
     for i, part in enumerate(parts):
-        lines += [f"{'#' if not i else '##'} {_plain(part.title)}", ""]
+        lines += [f"{'#' if not i else '##'} {_marked(part.title)}", ""]
         for text in part.texts:
-            lines += [_plain(text), ""]
+            lines += [_marked(text), ""]
         if part.rows:
             table = [part.heads, ["---"] * len(part.heads), *part.rows]
-            lines += ["| " + " | ".join(map(_plain, row) if k != 1 else row) + " |" for k, row in enumerate(table)]
+            lines += ["| " + " | ".join(map(_marked, row) if k != 1 else row) + " |" for k, row in enumerate(table)]
             lines.append("")
     return "\n".join(lines)
 
 
-def _plain(text: str) -> str:
-    clean = "".join(each if each.isprintable() else " " for each in text)
-    clean = clean.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"([\\`*\[\]|])", r"\\\1", clean)
+def _marked(text: str) -> str:
+    """Return a text that is no markup, and of which no address becomes a link."""
+    clean = plain(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*\[\]|]|:(?=//)|(?<=www)\.|@)", r"\\\1", clean)
+
+
+def _text(text: str, quote: bool = False) -> str:
+    return escape(plain(text), quote=quote)
 
 
 def page_of(parts: Sequence[Part]) -> str:
     """Return one page that needs nothing else, runs nothing, and reads in order."""
     lines = [
-        *head_of(escape(parts[0].title), GENERATOR, STYLE),
+        *head_of(_text(parts[0].title), GENERATOR, STYLE),
         '<a class="skip" href="#part0">To the finding</a>',
         "<main>",
     ]
     for i, part in enumerate(parts):
         tag = "h2" if i else "h1"
-        lines += [f'<section aria-labelledby="part{i}">', f'<{tag} id="part{i}">{escape(part.title)}</{tag}>']
-        lines += [f"<p>{escape(text)}</p>" for text in part.texts]
+        lines += [f'<section aria-labelledby="part{i}">', f'<{tag} id="part{i}">{_text(part.title)}</{tag}>']
+        lines += [f"<p>{_text(text)}</p>" for text in part.texts]
         lines += [part.drawn] if part.drawn else []
         lines += list(_table(part)) if part.rows else []
         lines += list(_contents(parts)) if not i and len(parts) > 2 else []
@@ -98,17 +103,17 @@ def page_of(parts: Sequence[Part]) -> str:
 
 def _contents(parts: Sequence[Part]) -> Iterator[str]:
     yield '<nav aria-label="Contents"><ol class="contents">'
-    yield from (f'<li><a href="#part{i}">{escape(part.title)}</a></li>' for i, part in enumerate(parts) if i)
+    yield from (f'<li><a href="#part{i}">{_text(part.title)}</a></li>' for i, part in enumerate(parts) if i)
     yield "</ol></nav>"
 
 
 def _table(part: Part) -> Iterator[str]:
-    yield f'<div class="sheet" role="region" tabindex="0" aria-label="{escape(part.title, quote=True)}"><table>'
+    yield f'<div class="sheet" role="region" tabindex="0" aria-label="{_text(part.title, True)}"><table>'
     yield (
-        "<thead><tr>" + "".join(f'<th scope="col">{escape(head)}</th>' for head in part.heads) + "</tr></thead><tbody>"
+        "<thead><tr>" + "".join(f'<th scope="col">{_text(head)}</th>' for head in part.heads) + "</tr></thead><tbody>"
     )
     for row in part.rows:
-        cells = "".join(f"<td>{escape(cell)}</td>" for cell in row[1:])
-        place = f' id="{part.anchor}{escape(row[0], quote=True)}"' if part.anchor else ""
-        yield f'<tr{place}><th scope="row">{escape(row[0])}</th>{cells}</tr>'
+        cells = "".join(f"<td>{_text(cell)}</td>" for cell in row[1:])
+        place = f' id="{part.anchor}{_text(row[0], True)}"' if part.anchor else ""
+        yield f'<tr{place}><th scope="row">{_text(row[0])}</th>{cells}</tr>'
     yield "</tbody></table></div>"

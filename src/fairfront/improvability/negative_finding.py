@@ -62,7 +62,7 @@ def _sentences(found: Mapping[str, Any]) -> Iterator[str]:
     for line in found["lines"]:
         what = f"a training loss of at most {line['loss']:.6f}{line['words']}"
         if not line["shown"]:
-            yield f"With {what}: not shown."
+            yield f"With {what}: not shown, for the Lagrangian is convex only up to a looser bound."
         elif line["gap"] is None:
             yield f"No linear model on these columns has {what}."
         else:

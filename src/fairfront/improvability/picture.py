@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..records import plain
 from .estimates import JOBS
 
 WIDE, HIGH, EDGE, TOP = 640, 372, 56, 32
@@ -47,7 +48,7 @@ def picture(record: Mapping[str, Any]) -> str:
         f"{_label(WIDE // 2, HIGH - 14, gap, 'middle')}{_label(4, 16, job)}"
         f"{_label((left + right) / 2, bottom - 5 if better_up else top + 14, 'within the tolerance', 'middle')}"
         f"{_beside(across(float(x[0])), up(float(y[0])))}{marks}</svg>"
-        f'<figcaption id="drawn">{escape(said)}</figcaption></figure>'
+        f'<figcaption id="drawn">{escape(plain(said))}</figcaption></figure>'
     )
 
 
@@ -57,7 +58,7 @@ def _scale(low: float, high: float, start: float, end: float) -> Any:
 
 
 def _label(x: float, y: float, text: str, anchor: str = "start") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="12">{escape(text)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="12">{escape(plain(text))}</text>'
 
 
 def _beside(x: float, y: float) -> str:
@@ -74,5 +75,5 @@ def _mark(line: Mapping[str, Any], x: float, y: float, names: tuple[str, str]) -
     shape = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="6"/>'
     if kind == "incumbent":
         shape = f'<path d="M{x:.1f} {y - 9:.1f}L{x + 9:.1f} {y:.1f}L{x:.1f} {y + 9:.1f}L{x - 9:.1f} {y:.1f}Z"/>'
-    label = escape(f"id {line['id']}, {line['family']}: {figures}; {said}", quote=True)
+    label = escape(plain(f"id {line['id']}, {line['family']}: {figures}; {said}"), quote=True)
     return f'<a href="#model{line["id"]}" class="{kind}" aria-label="{label}"><title>{label}</title>{shape}</a>'

@@ -14,6 +14,7 @@ from typing import Any
 from ..explorer.page import head_of
 from ..measures.figures import VALUES, Column, figure_of
 from ..measures.spans import with_ends
+from ..records import plain
 from .card_blocks import HEADS, Block, Listed, Section, difference, estimate, significant, written
 from .card_sections import LIMITS, architecture, sections, title_of
 from .options import in_words
@@ -113,12 +114,6 @@ def cell(text: str) -> str:
 
 def line(text: str) -> str:
     return plain(text).translate(MARKUP)
-
-
-def plain(text: str) -> str:
-    """Return a text in one line, without what cannot be printed."""
-    breaks = "\r\n\t\u2028\u2029"
-    return "".join(" " if ch in breaks else ch for ch in text if ch.isprintable() or ch in breaks)
 
 
 TASKS = {"binary": "binary classification", "multiclass": "multiclass classification", "regression": "regression"}
