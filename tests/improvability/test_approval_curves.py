@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from fairfront.improvability.approval_curves import RATES_SHOWN, Sorted, curves, figures, names_of, shared
+from fairfront.improvability.approval_curves import RATES_SHOWN, Sorted, curves, figures, names_of
 from fairfront.improvability.estimates import Sample
+from fairfront.improvability.published_curves import shared
 from fairfront.improvability.requirements import Contrast
 from fairfront.objectives import Attribute
 

@@ -34,7 +34,7 @@ from .screen import (
     say,
     screen,
 )
-from .tables import table_of
+from .tables import print_table, table_of
 
 if TYPE_CHECKING:
     from ..improvability import Alternatives
@@ -225,7 +225,7 @@ def _show(console: Console, found: Alternatives, file: Path, output: Path, incum
     for line in tested:
         table.add_row(*(line_cell(record, line, name) for name in heads))
     say(console, record["incumbent"]["sentence"])
-    console.print(table)
+    print_table(console, table)
     say(
         console, *(f"id {line['id']} does not qualify: {line['why']}." for line in tested if line["qualified"] is False)
     )

@@ -8,7 +8,7 @@ The files, from the ground up:
 - families: where alternatives come from
 - split_search: one split of the rows, and p-values of many splits as one
 - digits, verdicts: how exactly figures may be told, who qualifies, and bounds that hold for all models at once
-- approval_curves: figures of incumbent and model over all approval rates, and swap sets by group
+- approval_curves, published_curves: figures of incumbent and model over all approval rates, and swap sets by group
 - drivers: which columns carry the gap of scores, and which tell the group
 - refutation, negative_finding: what no linear model does, and what further random draws could find
 - limit, attainable: the least error at every gap of any rule that does not see the group

@@ -11,20 +11,15 @@ few people are approved or refused, whose number the width of a band would tell.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..measures.disclosure import FEW
 from ..objectives import Array, Attribute
-from ..objectives.people import FEWEST, STEP, nearest
-from .dossier_layout import Part
-from .estimates import Answers, Sample
+from .estimates import Sample
 from .requirements import Contrast
-from .sections import Search, Section
 
 Ints = NDArray[np.intp]
 RATES_SHOWN = tuple(np.round(np.arange(0.05, 0.951, 0.05), 2).tolist())
@@ -60,13 +55,12 @@ class Sorted:
         upto, place, part = self._places(weight, rates)
         return upto[place - 1] + part[:, None] * (upto[place] - upto[place - 1]), upto[-1]
 
-    def fewest(self, rates: Array, sets: Sequence[Sequence[int]]) -> Array:
-        """Return the fewest rows, of some sets of cells, that are approved or refused at the scores around a rate."""
+    def fewest(self, rates: Array, contrast: Contrast, pair: tuple[int, int], labelled: bool) -> Array:
+        """Return the fewest rows behind each figure of `names_of`, (F, R), at the scores on both sides of a rate."""
         upto, place, _ = self._places(np.ones(len(self.cell)), rates)
-        counts = np.stack([upto[:, list(each)].sum(axis=1) for each in sets], axis=1)
-        least = np.minimum(counts, counts[-1] - counts).min(axis=1)
-        least[[0, -1]] = np.inf  # that nobody is approved, or everybody, tells nothing
-        return np.asarray(np.minimum(least[place - 1], least[place]))
+        found = np.stack([each.min(axis=1) for each in _behind(upto, contrast, pair, labelled)])
+        found[:, [0, -1]] = np.inf  # that nobody is approved, or everybody, tells nothing
+        return np.asarray(np.minimum(found[:, place - 1], found[:, place]))
 
     def _places(self, weight: Array, rates: Array) -> tuple[Array, Ints, Array]:
         """Return the weight of rows down to every score by cell, the score of each rate, and what part of its rows."""
@@ -86,17 +80,23 @@ def names_of(contrast: Contrast, labelled: bool) -> tuple[str, ...]:
     return (contrast.name, *ratio, *(("error", "bad_rate") if labelled else ()))
 
 
-def sets_behind(contrast: Contrast, pair: tuple[int, int], labelled: bool, n_cells: int) -> list[list[list[int]]]:
-    """Return for each figure of `names_of` the sets of cells whose approved and refused people it is made of."""
+def _behind(upto: Array, contrast: Contrast, pair: tuple[int, int], labelled: bool) -> list[Array]:
+    """Return the counts of people, (B, some), that each figure of `names_of` is made of, from rows down to a score."""
+    yes = upto.reshape(len(upto), -1, 3)
     labels = {"selection": [[UNKNOWN, BAD, GOOD]], "tpr": [[GOOD]], "fpr": [[BAD]]}
 
-    def of(rate: str) -> list[list[int]]:
-        return [[3 * (g + 1) + each for each in some] for g in pair for some in labels.get(rate, [[GOOD], [BAD]])]
+    def of(rate: str) -> Array:
+        some = [yes[:, g + 1, each].sum(axis=1) for g in pair for each in labels.get(rate, [[GOOD], [BAD]])]
+        return np.stack([*some, *(each[-1] - each for each in some)], axis=1)
 
     found = [of(contrast.rate)]
     if not contrast.name.endswith("selection_ratio"):
         found.append(of("selection"))
-    return found + [[list(range(label, n_cells, 3)) for label in (GOOD, BAD)]] * (2 if labelled else 0)
+    if labelled:
+        bad, good = (yes[:, :, label].sum(axis=1) for label in (BAD, GOOD))
+        wrong = bad + good[-1] - good
+        found += [np.stack([wrong, bad[-1] + good[-1] - wrong], axis=1), np.stack([bad, good], axis=1)]
+    return found
 
 
 def figures(S: Array, T: Array, contrast: Contrast, pair: tuple[int, int], labelled: bool) -> Array:
@@ -184,116 +184,3 @@ def curves(
     tables = [Sorted.of(scores, rows, rows.attributes[which]).approved(rows.weight, rates) for scores in models]
     halves = [half_widths(difference(some[:, j], centre[j]), level) for j in range(len(centre))]
     return [Band(value, half) for value, half in zip(at(tables), halves, strict=True)], tables
-
-
-def shared(
-    table: tuple[Array, Array], contrast: Contrast, pair: tuple[int, int], labelled: bool, unit: float
-) -> tuple[Array, Array]:
-    """Return figures from approved counts in multiples of 5, and by how much that can have moved them.
-
-    ``unit`` is the mean weight of a row.
-    """
-    value, moved = _rounded(*table, contrast, pair, labelled, unit)
-    if labelled:  # error and bad rate are of all rows, whose counts tell nothing of a group
-        S, T = np.zeros_like(table[0]), np.zeros_like(table[1])
-        S[:, :3], T[:3] = table[0].reshape(len(S), -1, 3).sum(axis=1), table[1].reshape(-1, 3).sum(axis=0)
-        whole = _rounded(S, T, contrast, pair, labelled, unit)
-        value[-2:], moved[-2:] = whole[0][-2:], whole[1][-2:]
-    return value, moved
-
-
-def _rounded(
-    S: Array, T: Array, contrast: Contrast, pair: tuple[int, int], labelled: bool, unit: float
-) -> tuple[Array, Array]:
-    S = unit * nearest(S / unit)
-    value = figures(S, T, contrast, pair, labelled)
-    moved = np.zeros(value.shape)
-    for cell in range(len(T)):
-        most = np.zeros(value.shape)
-        for side in (-1.0, 1.0):
-            other = S.copy()
-            other[:, cell] = np.clip(other[:, cell] + side * unit * STEP / 2, 0.0, T[cell])
-            most = np.maximum(most, np.abs(difference(figures(other, T, contrast, pair, labelled), value)))
-        moved = moved + most
-    return value, moved
-
-
-class Curves(Section):
-    """Figures of incumbent and model over all approval rates."""
-
-    name = "curves"
-
-    def find(self, search: Search) -> Mapping[str, Any]:
-        if search.shown is None:
-            return {"curves": []}
-        judge = search.outcome.judge
-        rows, before = search.data.sample.take(judge), search.outcome.incumbent.take(judge)
-        after = search.outcome.candidates[search.shown - 1].answers
-        found = [_curve(search, rows, before, after, place) for place in range(len(search.wanted.improve))]
-        few = [each.name for each, known in zip(search.wanted.improve, found, strict=True) if known is None]
-        return {"curves": [each for each in found if each is not None], "curves_left_out": few}
-
-    def parts(self, record: Mapping[str, Any]) -> Iterator[Part]:
-        if few := record.get("curves_left_out"):
-            yield Part("Curves over approval rates", [f"Not given of {', '.join(few)}: a label of a group has {FEW}."])
-        for each in record["curves"]:
-            one, two = each["groups"]
-            told = (
-                f"Judge rows, at every approval rate; {each['figures'][0]} and selection_ratio are those of {one!r} "
-                f"and {two!r} ({each['attribute']}), the incumbent's worst pair on the search rows. Behind +- is half "
-                f"of the band that holds for all rates at once with {each['level']:.0%} confidence. Counts are "
-                f"multiples of 5; nothing is told where {FEW} of those behind a figure are approved, or refused."
-            )
-            models = list(each["curves"])
-            heads = ["approval rate", *(f"{name}, {model}" for name in each["figures"] for model in models)]
-            rows = []
-            for r, rate in enumerate(each["rates"]):
-                cells = (each["curves"][model][name][r] for name in each["figures"] for model in models)
-                rows.append(
-                    [f"{rate:.0%}", *("" if cell is None else f"{cell[0]:.3f} +- {cell[1]:.3f}" for cell in cells)]
-                )
-            yield Part(f"{each['figures'][0]} and the job over approval rates", [told], heads, rows)
-
-
-def _curve(search: Search, rows: Sample, before: Answers, after: Answers, place: int) -> dict[str, Any] | None:
-    """Return the curves of one gap; None where a label of a group has few people."""
-    contrast, pair = search.wanted.improve[place], search.outcome.pairs[place]
-    codes = rows.attributes[pair[0]].codes
-    known = [rows.good & rows.known, ~rows.good & rows.known]
-    if min(int((each & (codes == group)).sum()) for each in known for group in pair[1:]) < FEWEST:
-        return None
-    models = [each.scores for each in (before, after) if each.scores is not None]
-    names = ["incumbent", f"id {search.shown}", "difference"] if len(models) == 2 else [f"id {search.shown}"]
-    labelled, unit, level = rows.labelled is None, float(rows.weight.mean()), 1.0 - search.alpha
-    bands, tables = curves(models, rows, contrast, pair, np.array(RATES_SHOWN), level, search.seed)
-    told = [shared(table, contrast, pair[1:], labelled, unit) for table in tables]
-    if len(told) == 2:
-        told.append((difference(told[1][0], told[0][0]), told[0][1] + told[1][1]))
-    figured = names_of(contrast, labelled)
-    attribute = rows.attributes[pair[0]]
-    sorts = [Sorted.of(scores, rows, attribute) for scores in models]
-    behind = sets_behind(contrast, pair[1:], labelled, sorts[0].n_cells)
-    few = [np.stack([each.fewest(np.array(RATES_SHOWN), sets) < FEWEST for sets in behind]) for each in sorts]
-    few += [few[0] | few[1]] if len(few) == 2 else []
-    return {
-        "attribute": attribute.name,
-        "groups": [attribute.levels[pair[1]], attribute.levels[pair[2]]],
-        "level": round(level, 6),
-        "rates": list(RATES_SHOWN),
-        "figures": list(figured),
-        "curves": {
-            name: {
-                figure: _cells(np.where(hidden[f], np.nan, value[f]), band.half[f] + moved[f])
-                for f, figure in enumerate(figured)
-            }
-            for name, band, (value, moved), hidden in zip(names, bands, told, few, strict=False)
-        },
-    }
-
-
-def _cells(value: Array, half: Array) -> list[list[float] | None]:
-    known = np.isfinite(value) & np.isfinite(half)
-    return [
-        [round(float(v), 3), round(float(np.ceil(1e3 * h + 0.5) / 1e3), 3)] if there else None
-        for v, h, there in zip(value, half, known, strict=True)
-    ]

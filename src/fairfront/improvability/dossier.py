@@ -19,13 +19,13 @@ from ..storage.places import CHECKSUMS, anything
 from ..storage.seals import Inventory, write_signature
 from ..validation import check_flag
 from .account import TITLE, Checks, Evidence, Limits, Question, Sources, Tried
-from .approval_curves import Curves
 from .attainable import Attainable
 from .dossier_layout import GENERATOR, page_of, text_of
 from .drivers import Drivers
 from .gains_and_losses import IncumbentAudit, People
 from .model_table import Models
 from .negative_finding import NegativeFinding
+from .published_curves import Curves
 from .sections import Search, Section
 
 FORMAT = "fairfront alternatives 1"

@@ -229,4 +229,4 @@ def told_part(each: Estimate, step: float) -> tuple[float, float]:
 
 
 def _short(value: float) -> float:
-    return float(f"{value:.3g}")
+    return float(f"{value:.3g}") + 0.0  # no minus before 0

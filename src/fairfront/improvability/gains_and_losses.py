@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..measures.audits import audit
-from ..measures.disclosure import FEW, LIMIT, ROUNDED
+from ..measures.disclosure import LIMIT, ROUNDED
 from ..measures.lines import NO_GROUP
 from ..measures.paired import GroupChanges, PairedRows
 from ..measures.spans import Range, notable, with_ends
@@ -126,7 +126,7 @@ def _line(line: Mapping[str, Any], rates: Sequence[str], labelled: bool) -> list
         cells.append(str(line[side]))
         if labelled:
             share, ends = line[f"{side}_favourable"], line.get(f"{side}_favourable_ends", ())
-            cells.append(FEW if share is None else with_ends(f"{share:.3f}", ends))
+            cells.append("few" if share is None else with_ends(f"{share:.3f}", ends))
     return cells
 
 
