@@ -224,7 +224,8 @@ def _show(console: Console, found: Alternatives, file: Path, output: Path, incum
     tested = [line for line in found.table if line["id"] == 0 or line["p"] is not None][: 1 + LISTED]
     for line in tested:
         table.add_row(*(line_cell(record, line, name) for name in heads))
-    say(console, record["incumbent"]["sentence"])
+    if record["incumbent"]["kind"] != "none":  # a warning has said it
+        say(console, record["incumbent"]["sentence"])
     print_table(console, table)
     say(
         console, *(f"id {line['id']} does not qualify: {line['why']}." for line in tested if line["qualified"] is False)

@@ -73,9 +73,11 @@ def _asked(record: Mapping[str, Any]) -> str:
         f"{name} ({JOBS[name].words}) worse by less than {value:g}" for name, value in record["keep"].items()
     )
     better = " and ".join(f"{each['name']} ({_in_words(each)})" for each in record["improve"])
-    worse = record["nobody_worse"]
+    worse, are = record["nobody_worse"], "are" if len(record["improve"]) > 1 else "is"
     more = "" if worse is None else f" and no group's selection rate or TPR falls by more than {worse:g}"
-    return f"Asked: is there a model with {kept}, whose {better} is better than the incumbent's{more}, on new people?"
+    return (
+        f"Asked: is there a model with {kept}, whose {better} {are} better than the incumbent's{more}, on new people?"
+    )
 
 
 def _in_words(contrast: Mapping[str, Any]) -> str:

@@ -96,7 +96,7 @@ def outwards(values: Sequence[float], step: float) -> tuple[float, ...]:
     """Return a change, its lower end and, where there is one, its upper one in steps; ends are not narrower."""
     value, low, *high = (each / step for each in values)
     told = (np.rint(value), np.floor(low), *(np.ceil(each) for each in high))
-    return tuple(round(float(step * each), 4 if step >= FINE else 6) for each in told)
+    return tuple(round(float(step * each), 4 if step >= FINE else 6) + 0.0 for each in told)  # no minus before 0
 
 
 def told_changes(

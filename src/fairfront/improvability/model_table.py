@@ -61,6 +61,7 @@ def _changes(record: Mapping[str, Any], id: int | None) -> list[str]:
         return ["No model was found."]
     tested = len(record["changes"])
     together = f", for the {tested} models that were tested at once" if tested > 1 else ""
+    of_all = " of all of them at once" if tested > 1 else ""
     said = [f"Id {id}, with bounds at {1 - record['alpha']:.0%} confidence{together}:"]
     ratios = {each["name"] for each in record["improve"] if each["ratio"]}
     for name, values in found.items():
@@ -72,7 +73,7 @@ def _changes(record: Mapping[str, Any], id: int | None) -> list[str]:
         elif name in ratios:
             said.append(f"{name} is {values[0]:.3f} times {pair}, at least {values[1]:.3f} times.")
         elif one:
-            sure = f"at least {values[1]:.4f} smaller" if values[1] > 0 else "no reduction is sure"
+            sure = f"at least {values[1]:.4f} smaller" if values[1] > 0 else f"no reduction is sure{of_all}"
             side = "smaller" if values[0] > 0 else "larger"
             much = f"{side} by {abs(values[0]):.4f} than" if values[0] else "as large as"
             said.append(f"{name} is {much} {pair} ({sure}).")
