@@ -187,10 +187,11 @@ def test_costs_by_column_further_candidates_and_people_with_several_rows(tmp_pat
     frame = pandas.read_csv(tmp_path / "loans.csv")
     frame["amount"] = np.round(1 + np.abs(frame["debt"]), 2)
     frame["rival"] = frame["p"] - 0.1 * frame["area"]
+    frame["turned"] = 1 - frame["p"]
     frame["who"] = np.arange(len(frame)) // 2
     frame.to_csv(tmp_path / "more.csv", index=False)
     asked = ("--incumbent-score", "p", "--keep", "profit=0.5", "--cost", "false_positive=amount")
-    asked += ("--cost", "true_positive=-0.2", "--candidate", "rival", "--person", "who")
+    asked += ("--drop", "turned", "--cost", "true_positive=-0.2", "--candidate", "rival", "--person", "who")
     done = search(tmp_path / "more.csv", tmp_path / "a", *asked)
     assert done.returncode in (0, 4), done.stderr
     record = record_of(tmp_path / "a")
@@ -209,6 +210,7 @@ def test_costs_by_column_further_candidates_and_people_with_several_rows(tmp_pat
         (("--cost", "false_positive=1", "--costs", "1,2"), "--costs and --cost are both given"),
         (("--candidate", "sex"), "--candidate is 'sex'"),
         (("--person", "nobody"), "--person names 'nobody'"),
+        (("--improve", "tpr_gap", "--incumbent-score", "turned"), "column 'turned' has lower scores"),
     ):
         done = search(tmp_path / "more.csv", tmp_path / "b", "--incumbent-score", "p", *more)
         assert (done.returncode, said in done.stderr) == (2, True), done.stderr

@@ -80,3 +80,12 @@ def test_the_page_says_what_it_shows(page: Visit) -> None:
     assert "diamond is the incumbent" in page.text("figcaption#drawn")
     assert found.locator(".sheet:not([tabindex='0'])").count() == 0
     assert found.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.slow
+def test_the_page_fits_a_small_screen(page: Visit) -> None:
+    page.page.set_viewport_size({"width": 390, "height": 800})
+    assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.page.evaluate("parseFloat(getComputedStyle(document.querySelector('.drawing text')).fontSize) > 12")
+    inside = "[...document.querySelectorAll('.drawing text')].every((e) => e.getBoundingClientRect().left >= 0)"
+    assert page.page.evaluate(inside)

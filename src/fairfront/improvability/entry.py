@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .. import __version__
-from ..exceptions import Progress, progress_bar, spelled
+from ..exceptions import Progress, progress_bar
 from ..measures.cutoffs import Operating
 from ..objectives import Groups
 from ..solvers.base import Journal
@@ -36,7 +36,7 @@ from .arguments import (
 )
 from .estimates import Sample
 from .families import FAMILIES, Data
-from .incumbent import read_incumbent
+from .incumbent import named, read_incumbent
 from .requirements import Requirements
 from .result import Alternatives, check_split, result_of
 from .sections import Search
@@ -157,7 +157,7 @@ def alternatives(
     wanted = Requirements.of(keep, improve, nobody_worse, attributes, scored=here.scored, costs=prices is not None)
     if labelled is not None:
         wanted.refuse_unlabelled()
-    refuse_reversed(spelled("incumbent"), here, sample)
+    refuse_reversed(named(), here, sample)
     refuse_no_gap(wanted, sample, here)
     given = {} if candidates is None else read_candidates(candidates, X, labels, task, here, sample)
     names = read_families(families, bool(given))

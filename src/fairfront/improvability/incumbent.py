@@ -24,6 +24,11 @@ STAND_IN = (
 )
 
 
+def named() -> str:
+    """Return what callers call the incumbent: a column, where it is given by one."""
+    return spelled("incumbent_given", "incumbent")
+
+
 @dataclass(frozen=True, eq=False)
 class Incumbent:
     """What the model in use says of all rows; None of a stand-in, which each split fits anew."""
@@ -49,10 +54,10 @@ def read_incumbent(given: Any, X: Any, labels: Any, task: Task, operating: Opera
         if isinstance(given, type):
             raise refuse("incumbent", given, "a fitted model, not a class")
         return _of_model(given, X, labels, task, operating)
-    if isinstance(given, (str, bytes, dict)) or not (shape := shape_of(given, spelled("incumbent"))):
+    if isinstance(given, (str, bytes, dict)) or not (shape := shape_of(given, named())):
         raise refuse("incumbent", given, "scores, decisions, a fitted model, or None")
     operating = replace(operating, side="above") if len(shape) == 1 else operating
-    with spelling({"scores_or_labels": "incumbent", "y_true": "y"}):
+    with spelling({"scores_or_labels": named(), "y_true": "y"}):
         judged = read_judged(labels, given, favourable=task.favourable_label, operating=operating)
     approved = judged.decided == task.favourable
     if judged.scores is None:
@@ -67,20 +72,20 @@ def read_incumbent(given: Any, X: Any, labels: Any, task: Task, operating: Opera
 def _of_model(model: Any, X: Any, labels: Any, task: Task, operating: Operating) -> Incumbent:
     name = getattr(model, "title", type(model).__name__)
     try:
-        found, cut = scores_of(model, X, task, spelled("incumbent"))
-        _, deciding = judged_scores(model, X, task, spelled("incumbent"))
+        found, cut = scores_of(model, X, task, named())
+        _, deciding = judged_scores(model, X, task, named())
     except (TypeError, ValueError, AttributeError) as error:
         if isinstance(error, InputError):
             raise
         first = str(error).partition(".")[0].partition("\n")[0] or type(error).__name__
         raise InputError(
-            f"{spelled('incumbent')} ({name}) cannot score X ({first}), expected a fitted model of these columns."
+            f"{named()} ({name}) cannot score X ({first}), expected a fitted model of these columns."
         ) from error
     scores, approved = found[0], deciding[0] > 0
     if len(scores) != check_rows(X):
-        raise InputError(f"{spelled('incumbent')} gives {len(scores)} scores, expected one per row of X.")
+        raise InputError(f"{named()} gives {len(scores)} scores, expected one per row of X.")
     if not np.isfinite(scores).all():
-        raise InputError(f"{spelled('incumbent')} ({name}) gives NaN or infinite scores, expected numbers.")
+        raise InputError(f"{named()} ({name}) gives NaN or infinite scores, expected numbers.")
     probability = bool(scores.min() >= 0.0 and scores.max() <= 1.0)
     if operating.asked is not None:
         whole = read_judged(labels, scores.astype(np.float64), favourable=task.favourable_label, operating=operating)
@@ -98,7 +103,7 @@ def _of_model(model: Any, X: Any, labels: Any, task: Task, operating: Operating)
 
 def _checked(found: Incumbent) -> Incumbent:
     assert found.answers is not None
-    said, what = found.answers, spelled("incumbent")
+    said, what = found.answers, named()
     if said.approved.all() or not said.approved.any():
         all_or_none = "everybody" if said.approved.all() else "nobody"
         raise InputError(

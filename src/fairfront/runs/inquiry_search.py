@@ -124,8 +124,8 @@ def searched(
     if on_read is not None:
         on_read(rows.ready)
     words = {"X": source.title, "y": f"target {inquiry.table.target!r}"}
-    if inquiry.score or inquiry.decision:
-        words["incumbent"] = f"column {inquiry.score or inquiry.decision!r}"
+    column = inquiry.score or inquiry.decision
+    words["incumbent_given"] = spelled("incumbent") if column is None else f"column {column!r}"
     with spelling(words):
         found = alternatives(
             rows.X,
