@@ -10,7 +10,7 @@ The files, from the ground up:
 - digits, verdicts: how exactly figures may be told, who qualifies, and bounds that hold for all models at once
 - approval_curves, published_curves: figures of incumbent and model over all approval rates, and swap sets by group
 - drivers: which columns carry the gap of scores, and which tell the group
-- refutation, negative_finding: what no linear model does, and what further random draws could find
+- refutation, null_result: what no linear model does, and what further random draws could find
 - limit, attainable: the least error at every gap of any rule that does not see the group
 - dossier_layout, sections, account, model_table, gains_and_losses, dossier: the folder written of a search, by sections
 - result, entry: the call and its answer

@@ -24,7 +24,7 @@ from .dossier_layout import GENERATOR, page_of, text_of
 from .drivers import Drivers
 from .gains_and_losses import IncumbentAudit, People
 from .model_table import Models
-from .negative_finding import NegativeFinding
+from .null_result import NullResult
 from .published_curves import Curves
 from .sections import Search, Section
 
@@ -39,7 +39,7 @@ SECTIONS: list[Section] = [
     People(),
     Curves(),
     Drivers(),
-    NegativeFinding(),
+    NullResult(),
     Attainable(),
     Checks(),
     Limits(),

@@ -30,7 +30,7 @@ WIDEST, LARGEST = 1000, 40_000_000
 MANY = 100
 
 
-class NegativeFinding(Section):
+class NullResult(Section):
     """The refutation, where the search as a whole shows nothing; and the stopping bound of models drawn at random."""
 
     name = "refutation"
