@@ -23,6 +23,7 @@ figure { margin: 10px 0 0; } figcaption { font-size: .85rem; max-width: 100ch; }
 .drawing text { fill: var(--soft); }
 @media (max-width: 600px) { .drawing text { font-size: 17px; } }
 .sheet th { vertical-align: top; }
+.sheet td.long { min-width: 16em; }
 .drawing .region { fill: var(--promised); }
 .drawing .incumbent { fill: var(--plain); }
 .drawing .qualified { fill: var(--least); }
@@ -31,6 +32,10 @@ figure { margin: 10px 0 0; } figcaption { font-size: .85rem; max-width: 100ch; }
 .sheet tr:target { background: var(--faint); outline: 2px solid var(--focus); }
 .contents { columns: 2; padding-left: 1.2em; font-size: .9rem; }
 """
+
+
+LONG = 32
+"""Characters from which a cell is given room for a sentence."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +118,7 @@ def _table(part: Part) -> Iterator[str]:
         "<thead><tr>" + "".join(f'<th scope="col">{_text(head)}</th>' for head in part.heads) + "</tr></thead><tbody>"
     )
     for row in part.rows:
-        cells = "".join(f"<td>{_text(cell)}</td>" for cell in row[1:])
+        cells = "".join(f"<td{' class=long' if len(cell) > LONG else ''}>{_text(cell)}</td>" for cell in row[1:])
         place = f' id="{part.anchor}{_text(row[0], True)}"' if part.anchor else ""
         yield f'<tr{place}><th scope="row">{_text(row[0])}</th>{cells}</tr>'
     yield "</tbody></table></div>"

@@ -86,7 +86,7 @@ class People(Section):
         if search.shown is None:
             return {"moved": {}, "swapped": {}}
         paired, labelled = _paired(search), search.data.sample.labelled is None
-        found, swapped = dict[str, Any](), dict[str, Any]()
+        found, everyone = dict[str, Any](), list[dict[str, Any]]()
         for place, attribute in enumerate(paired.attributes):
             changes = paired.by_group(place)
             people = paired.shown.groups[attribute.name].n
@@ -96,8 +96,8 @@ class People(Section):
                 | _sides(changes, k, labelled)
                 for k, level in enumerate(changes.levels)
             ]
-            swapped = {"group": EVERYONE, **_sides(changes, -1, labelled)}
-        return {"moved": found, "swapped": swapped}
+            everyone.append({"group": EVERYONE, **_sides(changes, -1, labelled)})
+        return {"moved": found, "swapped": min(everyone, key=len)}  # fewest entries: shares that need no ends
 
     def parts(self, record: Mapping[str, Any]) -> Iterator[Part]:
         sure = f"{1 - record['alpha']:.0%}"
