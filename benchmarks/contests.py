@@ -10,6 +10,7 @@ from .comparison import Comparison
 from .contest import Contest
 from .learners import boosting, networks
 from .peers import PEERS
+from .rate_regressions import REGRESSIONS
 from .report import Section, Table
 from .studies import cheaper_trees
 
@@ -28,7 +29,7 @@ CONTESTS = {
             sensitive_in=True,
         ),
         *rates.CONTESTS,
-        rates.REGRESSIONS,
+        REGRESSIONS,
         *(
             Contest(name, peers, (*TWO_GROUPS, "adult_race"), boosting.REFERENCE, caps=(0.01, 0.02, 0.05))
             for name, peers in boosting.CONTESTS.items()

@@ -11,17 +11,16 @@ from .cases import CASES, TWO_GROUPS
 from .comparison import Comparison, number, signed
 from .contest import Contest
 from .learners import boosting
-from .peers import PEERS, bias_score, regression
+from .peers import PEERS, bias_score
 from .peers.base import Peer
 from .rate_costs import costs
 from .rate_people import compared
+from .rate_regressions import HELD_SHARE, difference, regression_at_equal_gap
 from .report import Section, Table
 
 OURS, STACKED, TREES = "fairfront_rates", "fairfront_rates_stacked", "trees_rates"
 LINEAR = ("fairfront_overshoot", "fairlearn_grid_search", "fairlearn_exponentiated_gradient", "bias_score")
 GAPS = (0.0, 0.02, 0.05)
-HELD_SHARE = 2.0 / 3.0
-"""Held-out rows (validation and test, 40 %) over training rows, for the corrected interval."""
 DRAWN, MANY = 40, 40
 """The first of the splits that were drawn once, and how many of them COMPAS has, for the question of surety."""
 
@@ -81,7 +80,7 @@ def in_short(made: dict[tuple[str, str], Comparison]) -> Section:
     """Return the sentences that the README may take over, marked."""
     lines = []
     for case in TWO_GROUPS:
-        said = [_told(made[name, case]) for name in ("rates", "rates-drawn")]
+        said = [_told(made[name, case]) for name in ("rates", "rates-drawn") if made[name, case].complete]
         lines.append(f"- {CASES[case].title}: {ASKED_FOR}; {'; '.join(said)}. <!-- headline: rates_{case} -->")
     return Section("rates", "Rates: in short", [NOTES, "\n".join(lines)], SUMMARY)
 
@@ -128,9 +127,6 @@ def _which(contest: Contest) -> str:
     return f"splits {contest.first} to {contest.first + contest.splits - 1}"
 
 
-REGRESSIONS = Contest(
-    "regression", regression.PEERS, ("communities",), "fairfront_newton", caps=(0.25, 0.5), relative=True
-)
 INTRODUCTION = (
     "Equal opportunity, sensitive columns not in X, {splits} random splits 60 : 20 : 20 ({which}). Main table: held-out "
     "error (validation and test rows together) where a method's held-out gap of true positive rates first is 0, 0.02 and "
@@ -155,17 +151,6 @@ def equal(made: Comparison, peer: str, gap: float) -> dict[str, float]:
         if np.isfinite(error):
             found[seed] = error
     return found
-
-
-def difference(
-    mine: dict[str, float], other: dict[str, float], comparisons: int, share: float
-) -> tuple[float, float, float] | None:
-    """Return the paired difference with an interval that holds for so many comparisons at once."""
-    shared = [seed for seed in mine if seed in other]
-    if len(shared) < 3:
-        return None
-    values = np.array([mine[seed] - other[seed] for seed in shared])
-    return judge.paired_interval(values, share, 1.0 - 0.05 / comparisons)
 
 
 def at_equal_gaps(made: Comparison) -> Table:
@@ -240,47 +225,11 @@ def chosen(made: Comparison, cap: float) -> Table:
     return Table(head, rows)
 
 
-SHARES = (0.75, 0.6, 0.5)
-REGRESSION = (
-    "Communities and Crime, linear models, 10 random splits: held-out mean squared error (validation and test rows) where "
-    "the held-out gap between the two groups' errors first is a share of the plain model's; [n] splits reach it. The "
-    "ridge of the second row is chosen by leave-one-out figures of training rows alone. Differences are to it, paired, "
-    "corrected for splits that share rows, at 95 % each."
-)
-
-
-def regression_at_equal_gap(contest: Contest, quick: bool) -> Section:
-    """Compare regressions at equal gap, not at caps that neither meets."""
-    contest.run(quick)
-    made, best = Comparison(contest, "communities", quick), "fairfront_ridges"
-    widest = {seed: abs(split["signed"]["held"]["gap"][0]) for seed, split in made.splits("plain").items()}
-    known: dict[tuple[str, float], dict[str, float]] = {}
-    peers = [peer for peer in made.done(needs_group=False) if peer != "plain"]
-    for peer in peers:
-        for share in SHARES:
-            errors = {}
-            for seed, split in made.splits(peer).items():
-                at = judge.at_equal_gap(split["signed"]["train"], split["signed"]["held"], share * widest[seed])
-                errors |= {seed: at} if np.isfinite(at) else {}
-            known[peer, share] = errors
-    rows: list[list[object]] = []
-    for peer in peers:
-        row: list[object] = [made.peers[peer].name]
-        for share in SHARES:
-            errors = known[peer, share]
-            row.append(f"{np.mean(list(errors.values())):.5f} [{len(errors)}]" if errors else "not reached")
-            apart = None if peer == best else difference(errors, known[best, share], 1, HELD_SHARE)
-            row.append("" if apart is None else signed(apart, 5))
-        rows.append(row)
-    head = ["method", *[text for share in SHARES for text in (f"error at {share:g} of the gap", "difference")]]
-    return Section("rates", "Regression: error at equal gap", [REGRESSION, Table(head, rows)])
-
-
 def sections(quick: bool) -> list[Section]:
     """Compare on the splits of the other pages, and on those that were named first and run once."""
     for contest in CONTESTS:
         contest.run(quick)
-    return drawn(quick) if quick else [*drawn(quick), costs(), regression_at_equal_gap(REGRESSIONS, quick)]
+    return drawn(quick) if quick else [*drawn(quick), costs(), regression_at_equal_gap(quick)]
 
 
 def drawn(quick: bool) -> list[Section]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import check_grad, minimize
+from scipy.optimize import check_grad, linprog, minimize
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -80,6 +80,26 @@ def test_expected_rates_are_measured_ones_where_posteriors_are_exact(notion: str
         rates = {"equal_opportunity": "tpr", "predictive_equality": "fpr", "demographic_parity": "selection"}
         if notion in rates:
             np.testing.assert_allclose(judged.column(f"{rates[notion]}_gap", "training"), front.gaps[:, 0], atol=1e-12)
+
+
+@pytest.mark.parametrize("groups", [2, 3])
+def test_the_frontier_is_the_known_limit_where_posteriors_are_exact(groups: int) -> None:
+    X, y, group = draw(2, groups, n=4000)
+    known: dict[str, Any] = {"sensitive_features": group, "estimator": DecisionTreeClassifier(), "n_points": 10}
+    front = ff.trace(X, y, units=Rates(cv="train"), **known)
+    kinds, levels = X[:, 0].astype(int), np.unique(group)
+    gain = np.array([(2.0 * y[kinds == k] - 1.0).sum() / len(y) for k in range(40)])  # of deciding 1 for a kind
+    cells = [(y == 1) & (group == level) for level in levels]
+    rates = np.array([[(cell & (kinds == k)).sum() / cell.sum() for k in range(40)] for cell in cells])
+    pairs = np.array([rates[i] - rates[j] for i in range(groups) for j in range(i)])
+    for place in range(len(front)):
+        gap = front.gaps[place].max()
+        if groups == 2 and front.signed_gaps[place, 0] * front.signed_gaps[0, 0] < 0.0:
+            continue  # past zero, on purpose
+        best = linprog(-gain, A_ub=np.vstack([pairs, -pairs]), b_ub=np.full(2 * len(pairs), gap), bounds=(0.0, 1.0))
+        limit = y.mean() + best.fun  # of any random rule of the kinds
+        tied = 1e-9 if groups == 2 else 0.003  # part of one kind of rows, which a rule does not cut in two
+        assert limit - 1e-9 <= front.loss[place] <= limit + tied
 
 
 def test_several_notions_at_once() -> None:
