@@ -137,6 +137,8 @@ def test_rates_from_file_to_predictions(folder: Path, tmp_path: Path) -> None:
     chosen = ff.load(model)
     P = chosen.predict_proba(data)
     np.testing.assert_allclose(P.sum(axis=1), 1.0)
+    assert lines[0] == "prediction,probability_no,probability_yes,score_yes"  # of the label, and of the rule
+    np.testing.assert_allclose([float(line.split(",")[2]) for line in lines[1:]], P[:, 1])
     assert (chosen.predict(data) == np.array([line.split(",")[0] for line in lines[1:]])).all()
     fairfront("verify", run, data)
     fairfront("verify", model, run)

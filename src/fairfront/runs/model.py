@@ -162,6 +162,9 @@ class TableModel(TableEstimator):
         if self.gives_probabilities:
             names = column_names("probability_", self.task.classes)
             return found | dict(zip(names, self._probabilities(scores).T, strict=True))
+        if isinstance(self.points, RuleModels):  # of the label, which the rule does not decide by alone
+            probabilities = self.points.probabilities(X).T
+            found |= dict(zip(column_names("probability_", self.task.classes), probabilities, strict=True))
         labels = [self.task.classes[1]] if self.task.kind == "binary" else self.task.classes
         return found | dict(zip(column_names("score_", labels), scores, strict=True))
 
