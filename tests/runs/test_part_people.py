@@ -63,3 +63,19 @@ def test_parts_of_a_run_count_people() -> None:
                 ends = wilson(rate * people, people)
                 assert high - low == pytest.approx(ends[1] - ends[0], rel=0.12)
             assert not lines or lines[-1]["status"] == ALL
+
+
+@pytest.mark.parametrize("asked", [{"loss": "softmax"}, {"units": "rates"}])
+def test_several_classes_of_people_with_several_rows(asked: dict[str, str]) -> None:
+    rng = np.random.default_rng(2)
+    n, m = 500, 3
+    x, sex = rng.normal(size=n), rng.choice(["a", "b"], n)
+    label = np.array(["low", "mid", "high"])[np.digitize(x + (sex == "a") + rng.normal(size=n), [-0.5, 0.8])]
+    rows = np.repeat(np.arange(n), m)
+    table = pd.DataFrame({"x": x[rows] + rng.normal(size=n * m), "sex": sex[rows], "y": label[rows], "who": rows + 1})
+    known = {"target": "y", "favourable": "high", "groups": "sex", "notion": "equalized_odds", "person": "who"}
+    run = trace_table(table, **known, n_points=4, stability=0, progress=False, **asked)  # type: ignore[arg-type]
+    effects = run.frontier.evaluations["validation"].design["sex"]
+    assert effects["recall"].shape == (2, 3)
+    assert effects["recall"].max() > 1.5
+    assert (run.frontier.evaluations["validation"].sizes["sex"]["recall"] > 0.0).all()

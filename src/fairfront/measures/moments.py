@@ -214,6 +214,11 @@ def design_effects(spread: Spread, sizes: dict[str, Array]) -> dict[str, Array]:
     return found
 
 
+def largest_of(effects: Iterable[Array]) -> Array:
+    """Return the largest design effect of any rate, (c,); those of ``recall`` are (c, classes)."""
+    return np.asarray(np.max([each if each.ndim == 1 else each.max(axis=1) for each in effects], axis=0))
+
+
 def _effect(moments: Moments, size: Array) -> Array:
     T = moments.means
     alone = (T * (1.0 - T)).sum(axis=1) / np.where(size > 0, size, 1.0)

@@ -17,6 +17,7 @@ from .evaluation import Evaluation
 from .figures import MORE, MORE_VALUES, RATIO_OF, SCORE_GAPS, Column
 from .judged import Judged
 from .lines import COMPARED, REFERENCE, TOO_FEW, Lines
+from .moments import largest_of
 from .rates import ClassRates, Margins, derived_share
 from .score_gaps import PairGaps, ordered_pair, score_gaps
 from .spans import RateRange
@@ -92,7 +93,7 @@ def all_of(notions: Sequence[str], task: Task) -> tuple[str, ...]:
 def largest_effect(record: Evaluation, attribute: str) -> Array:
     """Return the largest design effect of any rate, (c,), for figures whose own is not known; 1 without people."""
     known = list(record.design.get(attribute, {}).values())
-    return np.max(known, axis=0) if known else np.ones(len(record.groups[attribute].levels))
+    return largest_of(known) if known else np.ones(len(record.groups[attribute].levels))
 
 
 def with_scores(

@@ -27,6 +27,7 @@ from .disclosure import (
 from .evaluation import Evaluation, evaluation_of
 from .figures import RATIO_OF
 from .further_columns import further_columns
+from .moments import largest_of
 from .notion_figures import more_of, published_scores, with_figures
 from .promises import critical_table
 from .ranges import TableRange, table_range
@@ -61,7 +62,7 @@ def published(record: Evaluation, task: Task) -> Evaluation:
                     rate: np.stack([each[list(some)].max(axis=0) for some in pool.members])
                     for rate, each in sorted(record.design[name].items())
                 }
-                worst = np.max(list(effect.values()), axis=0)
+                worst = largest_of(effect.values())
                 sizes[name] = {rate: size / effect.get(rate, worst) for rate, size in sizes[name].items()}
                 known_by = {rate: (each, effect.get(rate, worst)) for rate, each in ranges[name].items()}
                 ranges[name] = {rate: replace(each, least=each.least / by) for rate, (each, by) in known_by.items()}
