@@ -64,7 +64,11 @@ NOTES = (
     "those of a wider gap. badr 0.1.2 (Tanji, Vaiter and Laguel 2026) was not run: it weighs groups until one fairness metric "
     "is smallest and ends in one model, of which no gap can be asked, and it needs an older numpy than the other peers."
 )
-SUMMARY = ""
+SUMMARY = (
+    "On COMPAS, at an equal held-out gap of 0.02, rules in rates surely have a smaller error than GridSearch (by 0.027) and "
+    "than the frontier in losses (by 0.032), on 40 splits that were named before they were run; on Adult, German credit and "
+    "OULAD no method without the group is surely better or worse with the same learner."
+)
 ASKED_FOR = "test error (test gap, splits that met the cap) when asked for a gap of 0.02 on validation rows"
 SHORT = (
     "fairfront_rates",
@@ -118,7 +122,20 @@ def surety(made: Comparison) -> Section:
         f"- COMPAS, race: held-out error minus that of rules in rates at an equal gap of 0.02: {said}; {which}, named before "
         "they were run, 95 % intervals for both at once. <!-- headline: rates_surety -->"
     )
-    return Section("rates", "Rates: surely better on COMPAS?", [SURETY, line, Table(head, rows), BEFORE])
+    return Section("rates", "Rates: surely better on COMPAS?", [SURETY, line, Table(head, rows), _kept(made), BEFORE])
+
+
+def _kept(made: Comparison) -> str:
+    """Say how errors at a cap vary with the splits, whoever makes them."""
+    ours, plain = made.answer(OURS, 0.02), made.answer("plain", 0.02)
+    assert ours is not None
+    assert plain is not None
+    return (
+        f"Asked for a gap of 0.02 on validation rows, rules in rates keep it in {ours.met} of {len(ours.error)} splits with a "
+        f"test error of {ours.error.mean():.3f}. It varies with the splits: over the first ten it is "
+        f"{ours.error[:10].mean():.3f}, where that of the plain model is {plain.error[:10].mean():.3f}, over all "
+        f"{plain.error.mean():.3f}."
+    )
 
 
 def _told(found: Comparison) -> str:
