@@ -58,10 +58,8 @@ def published(record: Evaluation, task: Task) -> Evaluation:
             half = STEP / 2 if name in record.proxies else STEP // 2
             groups[name], sizes[name], ranges[name] = _rates(pooled, pool, task.favourable, half, more)
             if name in record.design:
-                effect = {
-                    rate: np.stack([each[list(some)].max(axis=0) for some in pool.members])
-                    for rate, each in sorted(record.design[name].items())
-                }
+                known, members = sorted(record.design[name].items()), [list(some) for some in pool.members]
+                effect = {rate: np.stack([each[some].max(axis=0) for some in members]) for rate, each in known}
                 worst = largest_of(effect.values())
                 sizes[name] = {rate: size / effect.get(rate, worst) for rate, size in sizes[name].items()}
                 known_by = {rate: (each, effect.get(rate, worst)) for rate, each in ranges[name].items()}
