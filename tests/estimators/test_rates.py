@@ -283,7 +283,7 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read_estimator(tmp_path / "model.skops").predict_proba(X), model.predict_proba(X))
 
 
-@pytest.mark.parametrize("estimator", [None, LogisticRegression()])
+@pytest.mark.parametrize("estimator", [None, LogisticRegression(), [None, GaussianNB()]])
 def test_behind_scikit_learns_interface(estimator: Any) -> None:
     X, y, group = draw(n=900)
     known: dict[str, Any] = {"estimator": estimator, "units": "rates"}
