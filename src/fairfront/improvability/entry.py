@@ -126,7 +126,7 @@ def alternatives(
     confidence : float, of the claims about single models
     limit : bool
         Whether to estimate the least error of any rule that does not see the group, at every gap: learners of label and
-        group are fitted for it, to at most 20 000 rows.
+        group are fitted for it, to at most 50 000 rows.
     random_state : int, seed of splits and fits
     checkpoint, resume : path, bool
         File that takes note of every split that was done, small and without data. With ``resume=True`` a search of the
