@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,10 @@ from sklearn.linear_model import LogisticRegression
 
 import fairfront as ff
 from fairfront.problems import linear_problem
+from tests.support.cli import fairfront
+from tests.support.extras import optional
+
+pd = optional("pandas")
 
 EXCESS = 1e-6  # of the range of losses, over an independent optimum
 RNG = np.random.default_rng(8)
@@ -206,3 +211,36 @@ def test_pairs_are_not_kept() -> None:
         front.evaluate(X, Y, sensitive_features=A, pairs=ROWS[:3])
     with pytest.raises(ff.InputError, match=r"^pairs is for one score, found 3 classes"):
         ff.trace(X, Y + (SCORE > 1), pairs=ROWS, **KNOWN)
+
+
+def test_a_shell_takes_a_column_of_pairs(tmp_path: Path) -> None:
+    twins = np.repeat(RNG.normal(size=(600, 2)), 2, axis=0)
+    men = np.tile([0, 1], 600)
+    income = twins[:, 0] + 0.8 * men
+    paid = (income + twins[:, 1] + RNG.logistic(size=1200) > 0).astype(int)
+    known = {"income": income, "debt": twins[:, 1], "sex": np.where(men, "M", "F")}
+    frame = pd.DataFrame({**known, "twin": np.repeat([f"t{i}" for i in range(600)], 2), "paid": paid})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    asked = ["trace", str(tmp_path / "rows.csv"), "--target", "paid", "--favourable", "1", "--groups", "sex"]
+    fairfront(*asked, "--pairs", "twin", "--points", "4", "-o", tmp_path / "run")
+    run = ff.load(tmp_path / "run")
+    assert run.frontier.facts.notions == ("equal_opportunity", "similar_pairs")
+    flips = run.frontier.column("pair_flips")
+    assert flips[0] > flips[2]
+    fairfront("select", str(tmp_path / "run"), "--id", "2", "--by", "A. Smith", "-o", tmp_path / "model")
+    card = json.loads((tmp_path / "model" / "card.json").read_text())
+    told = {each["figure"]: each for each in card["parts"]["test"]["worst"] if each["attribute"] == "pairs"}
+    assert set(told) == {"pair_difference", "pair_flips"}
+    assert told["pair_flips"]["value"] < told["pair_flips"]["unconstrained"][0] < 1.0
+    assert told["pair_flips"]["upper"] > told["pair_flips"]["value"]
+    assert (
+        "rows with the same value are people whose scores should be alike" in (tmp_path / "model/card.md").read_text()
+    )
+    fairfront("verify", str(tmp_path / "run"), str(tmp_path / "rows.csv"))
+    refused = fairfront(*asked, "--pairs", "twin", "--units", "rates", "-o", tmp_path / "other", code=2)
+    assert "--pairs is for linear models in losses" in refused
+    frame.assign(twin=np.arange(1200)).to_csv(tmp_path / "none.csv", index=False)
+    refused = fairfront(
+        "trace", str(tmp_path / "none.csv"), *asked[2:], "--pairs", "twin", "-o", tmp_path / "o", code=2
+    )
+    assert "--pairs has no two rows with the same value" in refused

@@ -107,6 +107,10 @@ def trace(
         str | None,
         typer.Option(metavar="COLUMN", help="Who a row is of: rows of one person stay in one part of the split."),
     ] = None,
+    pairs: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Rows with the same value are people whose scores should be alike."),
+    ] = None,
     use_sensitive: Annotated[
         bool, typer.Option("--use-sensitive", help="Use the group columns as features; every output says so.")
     ] = False,

@@ -6,7 +6,8 @@ NAMES = (
     "allow approval_rate at_least at_most checkpoint confidence costs cross cutoff decimal delimiter drop encoding "
     "favourable group_probabilities groups id improve incumbent incumbent_decision incumbent_score keep "
     "labelled_only_if loss max_fits max_seconds nobody_worse min_size notion overwrite resume ridge small split "
-    "stability compare control exposure offset reasons strata surrogate target text units use_sensitive weight within"
+    "stability compare control exposure offset pairs person reasons strata surrogate target text units use_sensitive "
+    "weight within"
 )
 OPTIONS = {name: f"--{name.replace('_', '-')}" for name in NAMES.split()} | {
     "favourable_side='above'": "--favourable above",

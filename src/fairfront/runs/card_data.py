@@ -13,7 +13,7 @@ from .card_blocks import Section, Table, fields_table, significant
 if TYPE_CHECKING:
     from .run import Run
 
-ADDED = ("exposure", "offset", "control", "signs")
+ADDED = ("exposure", "offset", "control", "signs", "pairs")
 NO_LEVEL = "too few in train: all indicators of the column are 0"
 
 
@@ -83,6 +83,8 @@ def _added(data: Mapping[str, Any]) -> list[tuple[str, str]]:
     found = found if exposure else []
     if control := data.get("control"):
         found.append(("Compared within", f"levels of {', '.join(control)}"))
+    if pairs := data.get("pairs"):
+        found.append(("Pairs", f"{pairs}: rows with the same value are people whose scores should be alike"))
     for column, sign in data.get("signs", ()):
         found.append(("Bound", f"{column}: more of it is never {'worse' if sign == '+' else 'better'}, others equal"))
     return found + ([("Offset", f"{offset}: added to every score as it is, with a coefficient of 1")] if offset else [])

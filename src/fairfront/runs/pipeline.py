@@ -138,7 +138,8 @@ def judged(run: Run, ready: Prepared, progress: Any, small: int = LIMIT) -> Run:
     asked: dict[str, Any] = {"cutoff": rule.cutoff, "approval_rate": rule.approval_rate, "costs": rule.costs}
     if ready.settings.units == "rates":  # the operating point is inside the rules
         asked = {}
-    front = run.frontier.evaluate(held.X, held.y, **held.people, **held.within, **asked, person=held.person)
+    known_rows = {**held.people, **held.within, **held.pairs}
+    front = run.frontier.evaluate(held.X, held.y, **known_rows, **asked, person=held.person)
     held = held.seen()  # rows of a file larger than memory, or a sample of them
     details = describe_points(front, held.X, held.y, small=small, **held.people)
     front, known = published_frontier(front) if small else front, (ready.settings, progress, small)

@@ -97,7 +97,7 @@ class Prepared:
         weight = None if self.weight is None else lazy_column(self.weight[rows], None, lengths)
         wanted = (self.rows, self.encoder, kept, self.settings.seed)
         groups = dict(zip(self.groups, columns, strict=True))
-        return Part(X, y, groups, weight, lambda: self._held(*drawn_rows(*wanted)))
+        return Part(X, y, groups, weight, lambda: self._held(*drawn_rows(*wanted)), alike=bool(self.settings.pairs))
 
     def _used(self, kept: Kept) -> NDArray[np.intp]:
         return np.flatnonzero(kept[self.place >= 0])
@@ -111,12 +111,12 @@ class Prepared:
         weight = None if self.weight is None else self.weight[rows]
         control = None if self.control is None else {name: each[rows] for name, each in self.control.items()}
         person = None if self.person is None else self.person[rows]
-        return Part(X, self.labels.take(rows), some, weight, person=person, control=control)
+        return Part(X, self.labels.take(rows), some, weight, None, person, control, bool(self.settings.pairs))
 
 
 def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepared:
     """Bad columns are refused before anything is trained."""
-    split, banded = parse_split(settings.split, settings.person), dict(settings.bands)
+    split, banded = parse_split(settings.split, settings.owner), dict(settings.bands)
     _check_columns(source, settings, split)
     measured = tuple(name for name in (settings.exposure, settings.offset) if name is not None)
     with progress_bar(progress, "reading", 2 * source.size) as bar:

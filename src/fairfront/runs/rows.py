@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..exceptions import InputError, spelling
+from ..exceptions import InputError, spelled, spelling
 from ..objectives import Array, GroupProbabilities, Groups
 from ..objectives.exposures import per_exposure
 from ..problems.dask.partition import lazy_matrix
@@ -52,11 +53,15 @@ class People:
     control: Mapping[str, NDArray[Any]] | None = None
 
 
+MOST_ALIKE = 20  # rows with one value of a column of pairs, every two of which are a pair
+
+
 @dataclass(frozen=True, eq=False)
 class Part:
     """Rows of one part of the split: features, labels, groups and weights, as arrays or as Dask arrays.
 
-    ``drawn`` reads rows of Dask arrays into memory: all of them where they fit, else a random sample.
+    ``drawn`` reads rows of Dask arrays into memory: all of them where they fit, else a random sample. ``alike`` says
+    that rows of one person are pairs to be treated alike.
     """
 
     X: Any
@@ -66,10 +71,30 @@ class Part:
     drawn: Callable[[], Part] | None = None
     person: NDArray[np.intp] | None = None
     control: Mapping[str, NDArray[Any]] | None = None
+    alike: bool = False
 
     @property
     def n(self) -> int:
         return len(self.y)
+
+    @property
+    def pairs(self) -> dict[str, Any]:
+        """Return every two rows of one person as a pair, where these are to be treated alike."""
+        if not self.alike:
+            return {}
+        if self.person is None:
+            raise InputError(f"{spelled('pairs')} needs rows in memory, found a file larger than it; give a sample.")
+        order = np.argsort(self.person, kind="stable")
+        runs = np.split(order, np.flatnonzero(np.diff(self.person[order])) + 1)
+        if (most := max(map(len, runs), default=0)) > MOST_ALIKE:
+            raise InputError(
+                f"{spelled('pairs')} has a value with {most} rows, expected at most {MOST_ALIKE} that are alike; give "
+                "smaller sets."
+            )
+        found = [pair for run in runs if len(run) > 1 for pair in combinations(run.tolist(), 2)]
+        if not found:
+            raise InputError(f"{spelled('pairs')} has no two rows with the same value, expected some in every part.")
+        return {"pairs": np.array(found, dtype=np.intp)}
 
     @property
     def people(self) -> dict[str, Any]:

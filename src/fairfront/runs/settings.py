@@ -45,15 +45,12 @@ class Settings(Record):
 
     Attributes
     ----------
-    target, favourable : str
-        The column to predict, and its value that is good for the person (None for regression).
+    target, favourable : str, the column to predict, and its value that is good for the person (None for regression)
     groups : tuple of str
         Columns of groups; ``reference`` pairs a column with its reference group, and ``bands`` one of numbers with the
         edges that it is cut at. With ``cross`` they are one attribute.
-    group_probabilities : tuple of str
-        Instead, columns of probabilities, one per group, which sum to 1 in every row; they are never features.
-    split : str
-        ``"60/20/20"``, ``"time:COLUMN:D1,D2"`` or ``"by:ID"``.
+    group_probabilities : tuple of str, instead, columns of probabilities, which sum to 1 in every row; never features
+    split : str, ``"60/20/20"``, ``"time:COLUMN:D1,D2"`` or ``"by:ID"``
     drop, allow, text, numbers : tuple of str
         Columns that are left out, kept although screening would refuse them, or read as categories or numbers whatever
         they look like.
@@ -61,31 +58,27 @@ class Settings(Record):
         How files are read: texts for a missing value, the character between columns (None: a comma, a tab, or what the
         header looks cut by), the encoding (None: UTF-8), "point" or "comma" for numbers that can be read in two ways,
         and pairs of a column and the format of its dates as in ``strptime``.
-    notion : tuple of str
-        What is compared; none means equal opportunity, or mean errors (disparate mistreatment) for regression.
+    notion : tuple of str, by default equal opportunity, or mean errors (disparate mistreatment) for regression
     min_size : int
         Groups with fewer rows that the notion compares stay out of the gaps; at least 10, because the run is written
         to files.
-    use_sensitive : bool
-        Whether group columns are features too; predictions then need them.
-    units : str
-        ``"losses"``, or ``"rates"``: rules on posteriors of labels and groups, whose models guess the group.
+    use_sensitive : bool, whether group columns are features too; predictions then need them
+    units : str, ``"losses"``, or ``"rates"``: rules on posteriors of labels and groups, whose models guess the group
     cutoff, approval_rate : float or None
         The operating point, one of them or ``costs`` (of a false positive and a false negative) at most: cut-offs are
         placed on validation and applied unchanged on test; None decides at 0.5. In rates it is inside the rules.
-    person : str or None
+    person, pairs : str or None
         The column that says who a row is of, where people have several rows: these stay together in the split, unless
         it is by time, and are left out together for held-out figures. It is no feature.
+        ``pairs`` is a column like it: rows with the same value are people whose scores should be alike.
     exposure, offset : str or None
         Columns of a regression: how long or how much a row was at risk (the target is then a count or a total, modelled
         per unit), and what is added to scores as it is: a feature whose coefficient is 1.
     control, strata, compare : tuple of str, str, str
         Columns inside whose levels groups are compared, whether gaps are "pooled" over levels or "each" counts, and
         whether "pairs" of groups are compared, each with everyone ("overall"), or all combinations ("subgroups").
-    signs : tuple of pairs
-        Columns of numbers with "+" or "-": more of them is never worse, or never better, for the person.
-    stability : int or None
-        Bootstrap refits for the card; None decides by the size of the data.
+    signs : tuple of pairs of a column and "+" or "-": more of it is never worse, or never better, for the person
+    stability : int or None, bootstrap refits for the card
     """
 
     target: str
@@ -128,6 +121,7 @@ class Settings(Record):
     strata: Pooling = "pooled"
     compare: Compare = "pairs"
     signs: tuple[tuple[str, str], ...] = ()
+    pairs: str | None = None
 
     def __post_init__(self) -> None:
         self._check_kinds()
@@ -150,7 +144,7 @@ class Settings(Record):
     def _check_kinds(self) -> None:
         for name in ("cross", "use_sensitive"):
             check_flag(getattr(self, name), name)
-        for name in ("target", "weight", "person", "exposure", "offset"):
+        for name in ("target", "weight", "person", "exposure", "offset", "pairs"):
             given = getattr(self, name)
             if given is None and name != "target":
                 continue
@@ -172,7 +166,7 @@ class Settings(Record):
         for name, form in self.dates:
             check_form(form, name)
         check_bands(dict(self.bands))
-        parse_split(self.split, self.person)
+        parse_split(self.split, self.owner)
         LOSSES[self.loss]
 
     def _check_model(self) -> None:
@@ -215,11 +209,13 @@ class Settings(Record):
         if self.target in self.compared:
             raise InputError(f"{self.target!r} is the target and a group column, expected two different columns.")
         used = (*self.aside, *(() if self.offset is None else (self.offset,)))
-        for each in (*self.drop, *used, *self.control, self.person):
+        if self.pairs is not None and (self.person is not None or self.model != "linear" or self.units == "rates"):
+            raise InputError(f"{spelled('pairs')} is for linear models in losses, without {spelled('person')}.")
+        for each in (*self.drop, *used, *self.control, self.owner):
             if each in (self.target, *self.compared):
                 what = "dropped, a weight, an exposure, an offset, a control or the person"
                 raise InputError(f"{each!r} is {what}, but it is also the target or a group column.")
-        for each in (*used, *self.control, *parse_split(self.split, self.person).columns):
+        for each in (*used, *self.control, *parse_split(self.split, self.owner).columns):
             if each in self.drop:
                 raise InputError(f"{each!r} is dropped, but it is also the weight or what rows are split by; keep it.")
             if used.count(each) > 1:
@@ -253,6 +249,10 @@ class Settings(Record):
     @property
     def attributes(self) -> Attributes:
         return Attributes(self.groups, self.group_probabilities, self.reference, self.bands)
+
+    @property
+    def owner(self) -> str | None:
+        return self.person or self.pairs
 
     @property
     def compared(self) -> tuple[str, ...]:
