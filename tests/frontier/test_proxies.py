@@ -277,6 +277,10 @@ def test_a_model_chosen_by_probabilities_says_so(traced: tuple[Path, Path, Any])
     card = (model / "card.md").read_text()
     assert "usually understate gaps between people" in card
     assert " are given as probabilities: rows are counted by their shares." in card
+    test = json.loads((model / "card.json").read_text())["parts"]["test"]
+    said = "What gaps between people can be on test, if probabilities are right"
+    assert (said in card) == ("bounds" in test)
+    assert ("Bounds on gaps between people are not given: a group has a small count" in card) != ("bounds" in test)
     assert "understate" in json.loads((model / "decision.json").read_text())["notes"][0]
     decided = run("predict", model, path, "-o", folder.parent / "decided.csv")
     assert decided.exit_code == 0, decided.output

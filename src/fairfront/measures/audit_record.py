@@ -22,7 +22,7 @@ from .figures import Column
 from .group_table import GroupTable, published_strata, published_table, tabulate
 from .judged import Judged
 from .lines import ALL, Lines, lines_of, pooled_columns
-from .proxy_bounds import ProxyBound, bound_sentences, bounds_of, published_bounds
+from .proxy_bounds import ProxyBound, bound_sentences, bounds_of, published_bounds, unpublished
 from .sentences import found_sentences, notion_sentences, pooled_sentences, reference_sentences
 from .subgroup_gaps import SubgroupGaps
 from .table_columns import Settings
@@ -269,18 +269,13 @@ def audited(
         *([WEIGHTED] if weighted else []),
     )
     about = (judged.task, judged.rule, judged.cutoff, len(judged.truth))
-    result = Audit(
-        *about,
-        found,
-        settings.confidence,
-        said,
-        weighted=weighted,
-        bounds=bounds_of(judged, [each for each, _ in counted]),
-    )
+    bounds = bounds_of(judged, [each for each, _ in counted])
+    result = Audit(*about, found, settings.confidence, said, weighted=weighted, bounds=bounds)
     tables = {name: published_table(judged, table, settings) for name, table in found.items()}
     exact = {name: (table.lines.names, table.behind.counts.rows) for name, table in found.items()}
     told = {name: published_bounds(some, *exact[name]) for name, some in result.bounds.items()}
-    shown = replace(result, groups=tables, small=LIMIT, notions=(*said, ROUNDED), bounds=told)
+    said = (*said, ROUNDED, *unpublished(result.bounds, told))
+    shown = replace(result, groups=tables, small=LIMIT, notions=said, bounds=told)
     if levels:
         parts = {level: (judged.take(rows), rows) for level, rows in levels.items()}
         strata = {

@@ -12,7 +12,7 @@ right is taken for granted, and the sampling error of rates is not in the bounds
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -141,6 +141,17 @@ def published_bounds(bounds: tuple[ProxyBound, ...], names: Sequence[str], rows:
     """
     kept = {name for name, own in zip(names, rows, strict=False) if not any_small_cell(own[None, None])}
     return tuple(each.rounded() for each in bounds if kept.issuperset(each.between))
+
+
+def unpublished(exact: Mapping[str, Sequence[ProxyBound]], told: Mapping[str, Sequence[ProxyBound]]) -> tuple[str, ...]:
+    """Say of which groups bounds are not published."""
+    said = []
+    for attribute, some in exact.items():
+        shown = {name for each in told[attribute] for name in each.between}
+        left = dict.fromkeys(name for each in some for name in each.between if name not in shown)
+        if left:
+            said.append(f"Bounds of {attribute} are not published of groups with a small count: {', '.join(left)}.")
+    return tuple(said)
 
 
 def worst_bounds(decided: Mask, labelled: Mask, shares: Array, weight: Array | None) -> dict[str, tuple[Array, Array]]:

@@ -187,6 +187,7 @@ def _part(run: Run, decided: int, name: str, own: Mapping[str, Any], plain: Mapp
             if each["attribute"] == attribute
         ],
         "moves": {each: _moved(own["moves"][each]) for each in names if each in own["moves"]},
+        **({"bounds": own["bounds"]} if "bounds" in own else {}),
     }
 
 

@@ -214,6 +214,23 @@ def _pair(each: Mapping[str, Any], lines: Mapping[str, Any]) -> tuple[str, ...]:
     return (estimate(estimate_of(each), figure), before, *pair, bound)
 
 
+def bound_words(card: Mapping[str, Any], attribute: str) -> str:
+    """Say what gaps between people can be on test, of groups that are given as probabilities."""
+    known = card["parts"]["test"].get("bounds", {}).get(attribute, ())
+    told = [
+        f"{in_words(each['figure'])} of {' less '.join(each['between'])} from {each['low']:.2f} to {each['high']:.2f}"
+        for each in known
+        if each["figure"] in card["model"]["gaps"]
+    ]
+    said = f"Groups of {attribute} are given as probabilities: rows are counted by their shares."
+    if not told:
+        return (
+            f"{said} Bounds on gaps between people are not given: a group has a small count, or values are predicted."
+        )
+    bounds = "if probabilities are right, without sampling error (Kallus, Mao and Zhou 2022)"
+    return f"{said} What gaps between people can be on test, {bounds}: {'; '.join(told)}."
+
+
 def count_words(parts: Mapping[str, Any]) -> Iterator[str]:
     """Say which counts are rounded: those of other files are, whose rows are not there when a model is chosen."""
     for words, small in ((ROUNDED, True), (EXACT, False)):

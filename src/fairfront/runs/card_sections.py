@@ -23,6 +23,7 @@ from .card_blocks import (
     Listed,
     Section,
     Table,
+    bound_words,
     coefficient_table,
     count_words,
     difference,
@@ -98,8 +99,7 @@ def architecture(card: Mapping[str, Any]) -> str:
     model = card["model"]
     if model["units"] == "rates":
         return f"rule on probabilities of label and group ({model['kind']}), for the least {model['loss']}"
-    unit = ", per unit of exposure" if card["data"].get("exposure") else ""
-    return f"{model['kind']}, {model['loss']} loss{unit}"
+    return f"{model['kind']}, {model['loss']} loss{', per unit of exposure' * bool(card['data'].get('exposure'))}"
 
 
 def _operating_point(card: Mapping[str, Any]) -> str:
@@ -205,7 +205,7 @@ def _group_words(card: Mapping[str, Any]) -> Iterator[str]:
         largest = ", the largest group" if each["reference_is_largest"] else ""
         yield f"Reference of {each['attribute']}: {each['reference']}{largest}."
         if each["probabilities"]:
-            yield f"Groups of {each['attribute']} are given as probabilities: rows are counted by their shares."
+            yield bound_words(card, each["attribute"])
         if each["left_out"]:
             yield f"Too small to be compared in training: {', '.join(each['left_out'])}."
         if each["rows_without_group"]:

@@ -224,7 +224,12 @@ def _of_audit(audit: Mapping[str, Any], more: Sequence[str]) -> dict[str, Any]:
         for each in found
         if each["figure"] == figure and (figure != "precision_gap" or "precision" in more)
     ]
-    return {"groups": {name: _lines(table, ending) for name, table in audit["tables"].items()}, "worst": worst}
+    bounds = {"bounds": audit["proxy_bounds"]} if "proxy_bounds" in audit else {}
+    return {
+        "groups": {name: _lines(table, ending) for name, table in audit["tables"].items()},
+        "worst": worst,
+        **bounds,
+    }
 
 
 def _ends(found: Mapping[str, Any]) -> dict[str, Any]:
