@@ -35,13 +35,19 @@ CASES: dict[str, tuple[Any, Any, Any]] = {
     "tweedie": (Tweedie(power=1.6), TOTALS, E),
     "binomial": ("binomial", HITS, TRIALS),
 }
+SETS: dict[str, dict[str, Any]] = {
+    "two groups": {"sensitive_features": A},
+    "three groups": {"sensitive_features": np.where(RNG.random(N) < 0.3, "c", A)},
+    "weighted": {"sensitive_features": A[::-1], "sample_weight": RNG.uniform(0.5, 2.0, N)},
+}
 NAMES = ("disparate_mistreatment", "demographic_parity", "group_loss", "link_scale_parity", "actual_over_expected")
 
 
 def traced(case: str, **options: Any) -> ff.Frontier:
     loss, y, exposure = CASES[case]
-    known: dict[str, Any] = {"ridge": 1e-3, "n_points": 4, "notion": "link_scale_parity", "progress": False, **options}
-    return ff.trace(X, y, sensitive_features=A, loss=loss, exposure=exposure, **known)
+    known: dict[str, Any] = {"ridge": 1e-3, "n_points": 4, "notion": "link_scale_parity", "progress": False}
+    known |= {"sensitive_features": A, **options}
+    return ff.trace(X, y, loss=loss, exposure=exposure, **known)
 
 
 @pytest.mark.parametrize(
@@ -82,17 +88,18 @@ def test_plain_training_is_the_regressor_of_scikit_learn(case: str) -> None:
         assert ours.power == 1.6
 
 
+@pytest.mark.parametrize("which", SETS)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("notion", NAMES)
-def test_points_are_those_of_slsqp(case: str, notion: str) -> None:
+def test_points_are_those_of_slsqp(case: str, notion: str, which: str) -> None:
     loss, y, exposure = CASES[case]
-    front = traced(case, notion=notion)
+    front = traced(case, notion=notion, **SETS[which])
     assert front.kkt[front.solved].max() <= 1e-7
     assert front.certified.all() or notion not in ("link_scale_parity", "group_loss")
     assert not front.certified[1:].any() or notion not in ("demographic_parity", "actual_over_expected")
-    rate, weight = per_exposure(y, None, exposure)
+    rate, weight = per_exposure(y, SETS[which].get("sample_weight"), exposure)
     known: dict[str, Any] = {"loss": loss, "notion": notion, "ridge": 1e-3, "sample_weight": weight}
-    problem = linear_problem(X, rate, sensitive_features=A, **known)
+    problem = linear_problem(X, rate, sensitive_features=SETS[which]["sensitive_features"], **known)
     algebra, reach = problem.algebra, float(np.ptp(front.loss))
     for place in front.solved.tolist():
         cap = float(front.gaps[place, 0])
@@ -204,7 +211,7 @@ def test_a_run_of_the_motor_portfolio_has_a_card(tmp_path: Path) -> None:
     data = ff.datasets.load_motor(n=3000)
     file = tmp_path / "motor.csv"
     file.write_text(data.as_csv())
-    known: dict[str, Any] = {"target": "frequency", "weight": "exposure", "groups": "group", "n_points": 3}
+    known: dict[str, Any] = {"target": "claims", "exposure": "exposure", "groups": "group", "n_points": 3}
     run = ff.trace_table(
         file, loss="poisson", notion="actual_over_expected", drop="sex", stability=2, progress=False, **known
     )
@@ -213,6 +220,8 @@ def test_a_run_of_the_motor_portfolio_has_a_card(tmp_path: Path) -> None:
     assert "actual_over_expected_gap" in run.options()[0].figures
     model = run.select(id=run.options()[0].id, reason="it is a test", by="the tests")
     assert "A/E" in model.card
+    assert "Figures are weighted by exposure; counts" in model.card
+    assert "What is added to the logarithm of the prediction" in model.card
     assert (np.asarray(model.predict(file)) > 0).all()
     np.testing.assert_allclose(np.average(model.predict(file), weights=data.columns["exposure"]), 0.12, atol=0.05)
     run.to_html(tmp_path / "page.html")

@@ -16,9 +16,9 @@ ORIGIN = Origin(
     page="",
     rows=20_000,
     terms="synthetic",
-    target="frequency",
+    target="claims",
     groups=("group", "sex"),
-    csv_columns=("exposure", "claims", "cost"),
+    csv_columns=("exposure",),
 )
 FEATURES = ("age", "claim_free_years", "kilometres", "power", "vehicle_age", "area")
 AREAS = np.array(["rural", "town", "city"])
@@ -44,8 +44,8 @@ def load_motor(n: int = 20_000, seed: int = 0, bias: float = 1.0) -> Dataset:
     Returns
     -------
     Dataset
-        Target ``frequency``, claims per year of ``exposure``; ``claims`` (their number), ``exposure`` (years) and
-        ``cost`` (of all claims of a policy) are columns and not features. Sensitive ``group`` and ``sex``.
+        Target ``claims``, their number; ``exposure`` (years), ``cost`` (of all claims of a policy) and ``frequency``
+        (claims per year) are columns and not features. Sensitive ``group`` and ``sex``.
 
     Notes
     -----
@@ -97,7 +97,7 @@ def load_motor(n: int = 20_000, seed: int = 0, bias: float = 1.0) -> Dataset:
         "vehicle_age": vehicle_age.astype(np.int64),
         "area": AREAS[area],
         "exposure": exposure,
-        "claims": claims.astype(np.int64),
+        "claims": claims.astype(np.float64),
         "cost": np.round(cost, 2),
         "group": group,
         "sex": sex,

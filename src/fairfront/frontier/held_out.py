@@ -57,6 +57,8 @@ Ints = NDArray[np.intp]
 Judge = Callable[["Frontier", Sequence[Reading]], "Frontier"]
 Asked = bool | Mapping[str, Any] | None
 """Whether held-out figures are made, None where they are cheap; or the operating point that they are made at."""
+BEYOND = 2.0
+"""How far a left-out score behind a link may be beyond the largest score of any row: a factor of 7 behind a log."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +152,9 @@ class HeldOut:
 
             return judged_in_folds(front, problem, self.solver, solved, HELD_OUT)
         scores, made = self._scores(front, problem, solved)
+        if problem.loss.link:  # far beyond the scores of all rows, an expansion does not hold, as at a floor
+            most = (problem.reach(np.stack([each.W for each in solved])) + BEYOND)[:, None, None]
+            scores = np.clip(scores, -most, most)
         scores = predictions_of(scores, problem.loss.name)
         if self.kept is not None:
             self.kept[:] = [scores]
