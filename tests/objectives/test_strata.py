@@ -183,3 +183,13 @@ def test_control_columns_in_a_shell(tmp_path: Path) -> None:
     figures = {part: {each["figure"] for each in known["worst"]} for part, known in card["parts"].items()}
     assert all("tpr_within_gap" in known for known in figures.values())
     assert "Groups are compared within dep" in (model / "card.md").read_text()
+
+
+def test_estimators_compare_within_strata() -> None:
+    level = np.random.default_rng(9).integers(0, 3, len(Y))
+    front = ff.trace(X, Y, sensitive_features=A, control_features=level, n_points=4, held_out=False, progress=False)
+    known: dict[str, Any] = {"sensitive_features": A, "control_features": level}
+    one = ff.ParetoFairClassifier(max_loss_gap=float(front.gaps[2, 0])).fit(X, Y, **known)
+    np.testing.assert_allclose(one.coef_, front.models.coef[2], rtol=1e-5, atol=1e-7)
+    many = ff.FrontierClassifier(n_points=4, validation_fraction=0.3, random_state=0).fit(X, Y, **known)
+    assert "tpr_within_gap" in many.frontier_.record().columns

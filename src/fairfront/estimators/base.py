@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from ..exceptions import InputError
 from ..frontier.rate_frontier import Rates, as_rates, refuse_losses
-from ..objectives import LOSSES, Array, Loss, predictions_of, warn_of_proxies
+from ..objectives import LOSSES, Array, Loss, Within, predictions_of, warn_of_proxies
 from ..objectives.exposures import per_exposure
 from ..problems import blas_threads, linear_problem
 from ..problems.dask.problem import refuse_collections
@@ -93,7 +93,14 @@ class FairModel(BaseEstimator):  # type: ignore[misc]
         return as_rates(self.units) is not None
 
     def fit(
-        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None, pairs: Any = None
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        control_features: Any = None,
+        pairs: Any = None,
     ) -> Self:
         """Fit to features, labels (or values) and the group of every row.
 
@@ -104,10 +111,14 @@ class FairModel(BaseEstimator):  # type: ignore[misc]
         sensitive_features : array, mapping of names to arrays, data frame or GroupProbabilities
             The group of every row; has to be given.
         sample_weight : array of shape (n,), optional
+        control_features : array, mapping of names to arrays or data frame, optional
+            Columns inside whose levels groups are compared, as in `trace`.
         pairs : row numbers of shape (m, 2), or a second matrix like X, optional
             People whose scores should be alike, as in `trace`: for linear models.
         """
         refuse_collections(self, X, y, sensitive_features, sample_weight)
+        if sensitive_features is not None:
+            sensitive_features = Within.of(sensitive_features, control_features)
         self._check_options()
         refuse_misread(X, "X")
         refuse_masked(y, "y")
@@ -225,6 +236,7 @@ class FairRegressor(FairModel):
         *,
         sensitive_features: Any = None,
         sample_weight: Any = None,
+        control_features: Any = None,
         pairs: Any = None,
         exposure: Any = None,
     ) -> Self:
@@ -232,14 +244,15 @@ class FairRegressor(FairModel):
 
         Parameters
         ----------
-        X, sensitive_features, sample_weight, pairs : as for classifiers
+        X, sensitive_features, sample_weight, control_features, pairs : as for classifiers
         y : array of shape (n,) of values; of counts or totals where there is an exposure
         exposure : array of shape (n,) of numbers above 0, optional
             How long or how much each row was at risk, or its number of trials: the model is that of ``y / exposure``
             with weights times exposure, and predicts per unit.
         """
         y, sample_weight = per_exposure(y, sample_weight, exposure)
-        return super().fit(X, y, sensitive_features=sensitive_features, sample_weight=sample_weight, pairs=pairs)
+        rest: dict[str, Any] = {"control_features": control_features, "pairs": pairs}
+        return super().fit(X, y, sensitive_features=sensitive_features, sample_weight=sample_weight, **rest)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted value of every row, per unit of exposure; needs no sensitive feature.
