@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
@@ -19,6 +18,7 @@ from fairfront.solvers.knots import knot_solver, plain_training, solve_caps
 from fairfront.solvers.leave_one_out import LeaveOneOut
 from tests.support.cli import fairfront
 from tests.support.extras import optional
+from tests.support.optima import slsqp
 
 pd = optional("pandas")
 
@@ -67,39 +67,16 @@ def test_points_are_those_of_slsqp_with_bounds(case: Any) -> None:
     front = ff.trace(rows, y, signs=SIGNS, n_points=5, progress=False, held_out=False, **known)
     free = ff.trace(rows, y, n_points=5, progress=False, held_out=False, **known)
     problem = linear_problem(rows, y, **known)  # without signs: bounds are SLSQP's own
-    algebra, scale = problem.algebra, np.append(X.std(axis=0), 1.0)
+    scale = np.append(X.std(axis=0), 1.0)
     kept(front)
     assert front.certified[:2].all()
     assert front.loss[0] > free.loss[0]
     span = float(front.loss.max() - front.loss.min())
-
-    def cells(v: Any) -> tuple[Any, Any]:
-        point = problem.cells((v / scale)[None, None])
-        return point.L, point.D[0] / scale
-
     for place in range(len(front)):
-        cap = front.gaps[place, 0]
-        fits = []
-        for start in (np.zeros(6), front.models.weights[0, 0] * scale):
-            found = minimize(
-                lambda v: float((cells(v)[0] @ algebra.p)[0]),
-                start,
-                jac=lambda v: algebra.p @ cells(v)[1],
-                bounds=bounds_of(SIGNS, 6),
-                method="SLSQP",
-                constraints=[
-                    {
-                        "type": "ineq",
-                        "fun": lambda v, s=s, cap=cap: cap - s * algebra.gaps(cells(v)[0])[0],
-                        "jac": lambda v, s=s: -s * algebra.B @ cells(v)[1],
-                    }
-                    for s in (1.0, -1.0)
-                ],
-                options={"ftol": 1e-14, "maxiter": 500},
-            )
-            over = algebra.violation(algebra.gaps(cells(found.x)[0])).max() - cap
-            if over < 1e-9:
-                fits.append(found.fun)
+        starts = (np.zeros(6), front.models.weights[0, 0])
+        known_bounds: dict[str, Any] = {"scale": scale, "bounds": bounds_of(SIGNS, 6)}
+        found = [slsqp(problem, float(front.gaps[place, 0]), start, **known_bounds) for start in starts]
+        fits = [loss for loss, left in found if left > -1e-9]
         assert fits
         assert front.loss[place] - min(fits) <= EXCESS * span
 
