@@ -62,7 +62,8 @@ NOTES = (
     "0.09: caps of 0.02 are met or missed by chance there, and nothing tells the methods apart. ExponentiatedGradient offers "
     "four mixtures, and 'met' counts the splits in which one of them keeps the cap on validation rows; its errors elsewhere are "
     "those of a wider gap. badr 0.1.2 (Tanji, Vaiter and Laguel 2026) was not run: it weighs groups until one fairness metric "
-    "is smallest and ends in one model, of which no gap can be asked, and it needs an older numpy than the other peers."
+    "is smallest and ends in one model, of which no gap can be asked, and it needs an older numpy than the other peers. A "
+    "method that is missing in a table was not run there."
 )
 SUMMARY = (
     "On COMPAS, at an equal held-out gap of 0.02, rules in rates surely have a smaller error than GridSearch (by 0.027) and "
