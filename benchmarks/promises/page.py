@@ -237,9 +237,12 @@ def drawn() -> list[Section]:
 def _summary() -> str:
     told = []
     for case in DATA:
-        runs = [each for each in results(case, "linear") if "before" in each]
-        if len(runs) > 1:
-            gaps = {arm: np.mean([each[arm]["asked 0.02"][0] for each in runs]) for arm in ("before", "held_out")}
+        runs = results(case, "linear")
+        if sum("before" in each for each in runs) > 1:
+            asked = {
+                arm: [each[arm]["asked 0.02"][0] for each in runs if arm in each] for arm in ("before", "held_out")
+            }
+            gaps = {arm: np.mean(found) for arm, found in asked.items()}
             name = TITLES[case].split(",")[0].split(" (")[0]
             told.append(f"{name} {gaps['before']:.3f} to {gaps['held_out']:.3f}")
     return f"Asked for a gap of .02, the true gap falls from a choice on validation rows to one on all rows: {', '.join(told)}."
