@@ -222,7 +222,7 @@ RULES = (
     "*Choosing.* With a standard error of 0.039 no point of German credit has an expected gap within 0.02 (`select` says so); "
     "what is delivered is then the smallest one. Other curves to read expected gaps from, the smallest where none is within the cap, were "
     "tried for all populations; noise is mostly common to neighbours, so that little can be averaged away. Training rates with a line of "
-    "what held-out ones differ by do better on German credit and COMPAS and cost error on the loans; kernels and shrinking are "
+    "what held-out ones differ by do better on German credit, COMPAS and Adult and cost error on the loans; kernels and shrinking are "
     "better in some places and worse in others. None is better in all, so that none is taken."
 )
 
