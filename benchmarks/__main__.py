@@ -12,6 +12,7 @@ BENCHMARKS = {
     "rates": "rates:sections",
     "sizes": "peers.sizes:sections",
     "promises": "promises.page:sections",
+    "promise_causes": "promises.causes:sections",
     "limit": "limits:sections",
     "distances": "distances:sections",
     "alternatives": "improvability:sections",

@@ -1,6 +1,6 @@
 """What the error of a gap on held-out rows is made of, and other ways to choose by it, on samples of no other table.
 
-python -m benchmarks.promises.causes
+python -m benchmarks promise_causes
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from fairfront.measures.promises import Normals
 from fairfront.problems.point import Bordered
 from fairfront.solvers.leave_one_out import LeaveOneOut
 
-from .. import report
 from ..report import Section, Table
 from .bars import Found, mean, root
 from .populations import TITLES, Population, population_of, redrawn
@@ -186,9 +185,9 @@ def by_population(runs: int) -> Table:
     return Table([*head, "smallest end"], rows)
 
 
-def sections(share: float = 1.0) -> list[Section]:
-    """Return the section; a share of the runs for a trial."""
-    errors, rules = [], []
+def sections(quick: bool) -> list[Section]:
+    """Return the section; a quick call makes a few of the runs."""
+    errors, rules, share = [], [], 0.02 if quick else 1.0
     for case, runs in RUNS.items():
         made = [Raw(population_of(case), seed) for seed in range(max(2, int(share * runs)))]
         rules += list(chosen(case, made))
@@ -225,9 +224,3 @@ RULES = (
     "what held-out ones differ by do better on German credit, COMPAS and Adult and cost error on the loans; kernels and shrinking are "
     "better in some places and worse in others. None is better in all, so that none is taken."
 )
-
-if __name__ == "__main__":
-    made = sections()
-    print(*made, sep="\n\n")
-    report.save(made, "python -m benchmarks.promises.causes")
-    report.draw()
