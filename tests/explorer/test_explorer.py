@@ -150,6 +150,16 @@ def test_candidates_are_laid_over_only_on_the_same_rows(tmp_path: Path) -> None:
         front.to_html(tmp_path / "b.html", baselines=fewer)
 
 
+def test_what_is_laid_over_says_that_it_guesses_the_group(tmp_path: Path) -> None:
+    front, X, y, groups = loans()
+    known = {"sensitive_features": groups["group"], "favourable": "repaid"}
+    rules = ff.trace(X, y, **known, units="rates", n_points=4).evaluate(X, y, sensitive_features=groups["group"])
+    plain = ff.trace(X, y, **known, n_points=4).evaluate(X, y, sensitive_features=groups["group"])
+    notes = record_of(plain.to_html(tmp_path / "a.html", baselines={"rules": rules}))["facts"]["notes"]
+    assert any(said.startswith("rules: The models guess the group") for said in notes)
+    assert not any("guess" in said for said in record_of(front.to_html(tmp_path / "b.html"))["facts"]["notes"])
+
+
 def test_small_groups_are_pooled_and_counts_rounded(tmp_path: Path) -> None:
     data = ff.datasets.load_loans(n=2600, seed=0)
     X, _ = data.matrix("one_hot")

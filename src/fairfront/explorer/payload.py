@@ -54,7 +54,7 @@ def page_payload(
     shown = {name: record for name, record in front.evaluations.items() if not is_test(name)}
     described = detailed(front, () if chosen is None else (chosen,))
     return {
-        "facts": facts_of(front),
+        "facts": facts_of(front) | {"notes": [*notes_of(front), *_of_others(front, baselines)]},
         "points": _points(front),
         "parts": [_part(front, shown[name], front.facts, small) for name in sorted(shown, key=lambda name: name != on)],
         "baselines": [_baseline(front, name, other, on, small) for name, other in baselines.items()],
@@ -81,6 +81,13 @@ def facts_of(front: Frontier) -> dict[str, Any]:
         "left_out": facts.told_left_out,
         "larger": [name for name in columns if larger_is_better(name)],
     }
+
+
+def _of_others(front: Frontier, baselines: Mapping[str, Frontier]) -> list[str]:
+    """What has to be known of the frontiers that lie over this one, and is not true of it: that they guess the group."""
+    own = notes_of(front)
+    told = {name: other.facts.sentences[len(other.facts.notions) :] for name, other in baselines.items()}
+    return [f"{name}: {said}" for name, sentences in told.items() for said in sentences if said not in own]
 
 
 def _not_compared(notion: str, task: Task) -> str:
