@@ -34,6 +34,7 @@ class TorchFolds:
         cls, given: TorchObjectives, y: Any, groups: Any, weight: Any, person: Any, asked: bool | Mapping[str, Any]
     ) -> TorchFolds | None:
         """Return None where held-out figures were not asked for."""
+        codes = None if person is None else person_codes(person, given.n, None)
         if not isinstance(asked, Mapping) and not check_flag(asked, "held_out"):
             return None
         if len(given.labels) > 1:
@@ -42,7 +43,6 @@ class TorchFolds:
                 "`of_label` on validation rows."
             )
         refuse_operating(asked, given.labels[0].task)
-        codes = None if person is None else person_codes(person, given.n, None)
         cells = given.labels[0].layout.cells
         fold = np.empty(given.n, dtype=np.intp)
         fold[cells.order] = folds_of(cells, codes)
