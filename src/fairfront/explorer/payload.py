@@ -84,7 +84,7 @@ def facts_of(front: Frontier) -> dict[str, Any]:
 
 
 def _of_others(front: Frontier, baselines: Mapping[str, Frontier]) -> list[str]:
-    """What has to be known of the frontiers that lie over this one, and is not true of it: that they guess the group."""
+    """What has to be known of frontiers that lie over this one and is not true of it: that they guess the group."""
     own = notes_of(front)
     told = {name: other.facts.sentences[len(other.facts.notions) :] for name, other in baselines.items()}
     return [f"{name}: {said}" for name, sentences in told.items() for said in sentences if said not in own]
