@@ -80,6 +80,26 @@ def test_upper_ends_hold_as_often_as_they_say() -> None:
     assert kept / draws > 0.95 - 3 * np.sqrt(0.95 * 0.05 / draws)
 
 
+@pytest.mark.parametrize("shares", [True, False])
+def test_upper_ends_hold_where_everyones_rate_is_less_sure_than_that_of_a_group(shares: bool) -> None:
+    rng, kept, draws, n = np.random.default_rng(0), 0, 400, 1000
+    for _ in range(draws):
+        group = (rng.random(n) < 0.7).astype(int)
+        made = group * (rng.random(n) < 0.5 if shares else rng.exponential(0.5, n))
+        good, attributes = np.arange(n) % 2 == 0, Groups(min_size=1).resolve({"g": group}, n)
+        values = decided_figures(made[None] > 0, good) if shares else {"prediction": (made[None], np.ones(n, bool))}
+        (found, *_) = subgroup_gaps(values, good, attributes, None, 30, shares=shares)
+        kept += bool(found.most[0] >= 0.7 * 0.5)
+    assert kept / draws > 0.95 - 3 * np.sqrt(0.95 * 0.05 / draws)
+
+
+def test_figures_that_no_combination_has_rows_for_are_left_out() -> None:
+    labels = np.where(np.arange(N) < 20, 1, 0)
+    audit = ff.audit(labels, RNG.integers(0, 2, N), sensitive_features=COLUMNS, groups=COMBINED)
+    assert [each.figure for each in audit.subgroups] == ["selection", "fpr", "error"]
+    assert audit.found
+
+
 def test_choices_rest_on_upper_ends_in_files_too(tmp_path: Path) -> None:
     front = ff.trace(X, Y, sensitive_features=COLUMNS, groups=COMBINED, n_points=6, progress=False)
     front = front.evaluate(X, Y, sensitive_features=COLUMNS)

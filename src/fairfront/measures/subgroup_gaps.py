@@ -1,7 +1,10 @@
 """Worst subgroups: the combination of groups whose rate is farthest from everyone's, of all that have enough rows.
 
-Of thousands of combinations the worst is partly chance. Its upper end is the largest of all combinations' own, Wilson's
-(or the normal one of a mean) with everyone's rate taken as known: it fails only if that of the truly worst does.
+Of thousands of combinations the worst is partly chance. Its upper end is the largest of all combinations' own: it fails
+only if that of the truly worst does. Deviations of a combination's rate, h (Wilson's, or a mean's normal ones), and of
+everyone's, h0, are squared and added as Newcombe does. A share s of everyone is the combination, which makes their
+covariance s h^2: h^2 + h0^2 - 2 s h^2, and h^2 at least. Without h0 the end of a group that is never approved fails
+half of the time, since everyone's rate is less sure than its own.
 """
 
 from __future__ import annotations
@@ -86,12 +89,12 @@ def subgroup_gaps(
     """Return the gaps of every figure: means of values (N, n) over some rows (n,), or ``shares`` of decisions.
 
     ``good`` (n,) are rows whose label is favourable; ``effect`` is how much less sure rates are where people have
-    several rows.
+    several rows. Figures of which every combination has few rows are left out.
     """
     least = max(min_size, FEWEST)
     atoms = find_atoms(good.astype(np.intp), tuple(attributes), weight)
     found = Subgroups.of(atoms, tuple(attributes), (), least, None, None)
-    inside, everyone = found.masks.astype(np.float64).T, found.belongs(atoms, None, None)
+    inside = np.vstack([found.masks, found.belongs(atoms, None, None)]).astype(np.float64).T  # everyone last
     index, w = atoms.index, np.ones(len(good)) if weight is None else weight
     assert index is not None
 
@@ -101,27 +104,29 @@ def subgroup_gaps(
             return np.array(found, dtype=np.float64)
 
         count, total, squared = sums(np.stack([np.ones_like(w), w, w**2])) @ inside
-        first, whole = sums(w * mean), sums(w[None])[0, everyone].sum()
-        middle = (first[:, everyone].sum(axis=1) / whole)[:, None]
-        few = count < least
+        few = np.append(count[:-1] < least, False)
         total, n = np.where(few, 1.0, total), np.where(few, 1.0, total**2 / np.where(few, 1.0, squared) / effect)
-        rate = np.where(few, 0.0, first @ inside / total)
-        gap = np.where(few, np.nan, rate - middle)
+        rate = np.where(few, 0.0, sums(w * mean) @ inside / total)
         if shares:
             low, high = share_interval(RateRange(rate, rate, n), confidence)
-            upper = np.maximum(high - middle, middle - low)
         else:
             spread = np.sqrt(np.maximum(sums(w * mean**2) @ inside / total - rate**2, 0.0) / n)
-            upper = np.abs(gap) + normal_quantile(confidence) * spread
-        return SubgroupGaps(name, found.names, gap, np.where(few, np.nan, upper), small)
+            low, high = rate - (half := normal_quantile(confidence) * spread), rate + half
+        gap = np.where(few, np.nan, rate - rate[:, -1:])[:, :-1]
+        down, up, own = (rate - low) ** 2, (high - rate) ** 2, (total / total[-1])[:-1]
+        above, below = (
+            h[:, :-1] + np.maximum(h0[:, -1:] - 2.0 * own * h[:, :-1], 0.0) for h, h0 in ((up, down), (down, up))
+        )
+        return SubgroupGaps(name, found.names, gap, np.maximum(gap + np.sqrt(above), np.sqrt(below) - gap), small)
 
     small = np.zeros((1, len(found.names)), dtype=bool)
     if shares:  # a count by label and decision
         made, whole = values["selection"][0], np.ones((1, len(good)))
         cells = [part * rows for rows in (good, ~good) for part in (made, whole - made)]
         counted = [np.stack([np.bincount(index, each, len(atoms.keys)) for each in part]) @ inside for part in cells]
-        small = np.min(counted, axis=0) < LIMIT
-    return tuple(gaps_of(name, *each) for name, each in values.items())
+        small = (np.min(counted, axis=0) < LIMIT)[:, :-1]
+    every = (gaps_of(name, *each) for name, each in values.items())
+    return tuple(each for each in every if np.isfinite(each.gap).any())
 
 
 def combined_gaps(
