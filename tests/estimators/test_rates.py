@@ -322,7 +322,7 @@ def test_few_people_are_not_given_away() -> None:
     with pytest.warns(ff.GroupWarning):
         front = ff.trace(X, y, sensitive_features=few, groups=ff.Groups(min_size=16), **known)
     both = {"one": group, "other": np.where(np.arange(600) % 20 == 0, "z", "u")}
-    with pytest.raises(InputError, match=r"a combination of groups of several columns.*or trace one column at a time"):
+    with pytest.raises(InputError, match=r"a combination of groups of several columns.*or give one column at a time"):
         ff.trace(X, y, sensitive_features=both, groups=ff.Groups(min_size=10), **known)
     counted = [guess.model.class_count_ for guess in front.models.guesses if guess.model is not None]
     assert len(counted) == 2

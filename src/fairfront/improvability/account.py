@@ -29,7 +29,13 @@ RATE_WORDS = {
     "tpr": "share approved among people with the favourable label",
     "fpr": "share approved among people without the favourable label",
     "error": "share of wrong decisions",
+    "fnr": "share refused among people with the favourable label",
+    "odds": "share approved among people of one label, the worse of both",
     "precision": "share with the favourable label among the approved",
+    "npv": "share without the favourable label among the refused",
+    "favourable_errors": "share of approvals among wrong decisions",
+    "f_score": "harmonic mean of precision and TPR",
+    "balanced_accuracy": "mean of the shares decided rightly of either label",
 }
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..measures.rates import Margins, derived_share
 from ..objectives import Array, Attribute
 from .estimates import Sample
 from .requirements import Contrast
@@ -83,7 +84,7 @@ def names_of(contrast: Contrast, labelled: bool) -> tuple[str, ...]:
 def _behind(upto: Array, contrast: Contrast, pair: tuple[int, int], labelled: bool) -> list[Array]:
     """Return the counts of people, (B, some), that each figure of `names_of` is made of, from rows down to a score."""
     yes = upto.reshape(len(upto), -1, 3)
-    labels = {"selection": [[UNKNOWN, BAD, GOOD]], "tpr": [[GOOD]], "fpr": [[BAD]]}
+    labels = {"selection": [[UNKNOWN, BAD, GOOD]], "tpr": [[GOOD]], "fnr": [[GOOD]], "fpr": [[BAD]]}
 
     def of(rate: str) -> Array:
         some = [yes[:, g + 1, each].sum(axis=1) for g in pair for each in labels.get(rate, [[GOOD], [BAD]])]
@@ -108,14 +109,11 @@ def figures(S: Array, T: Array, contrast: Contrast, pair: tuple[int, int], label
 
     def rate(name: str, group: int) -> Array:
         yes, all_ = approved[:, group + 1], whole[group + 1]
-        part, of = {
-            "selection": (yes.sum(axis=1), all_.sum()),
-            "tpr": (yes[:, GOOD], all_[GOOD]),
-            "fpr": (yes[:, BAD], all_[BAD]),
-            "error": (yes[:, BAD] + all_[GOOD] - yes[:, GOOD], all_[GOOD] + all_[BAD]),
-            "precision": (yes[:, GOOD], yes[:, GOOD] + yes[:, BAD]),
-        }[name]
-        return np.asarray(part / of)
+        if name == "selection":
+            return np.asarray(yes.sum(axis=1) / all_.sum())
+        right = np.stack([yes[:, GOOD], all_[BAD] - yes[:, BAD]], axis=-1)
+        margins = Margins(all_[None, [GOOD, BAD]], right[:, None], yes[:, [BAD]], 0)
+        return derived_share(name, margins, margins, margins).value[:, 0]
 
     with np.errstate(divide="ignore", invalid="ignore"):
         one, two = (rate(contrast.rate, group) for group in pair)

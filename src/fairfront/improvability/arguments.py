@@ -24,6 +24,8 @@ from .split_search import Budget
 
 Flags = NDArray[np.bool_]
 FEWEST = 100
+BOTH = ("odds", "balanced_accuracy")
+"""Figures of groups that need rows of both labels."""
 REVERSED = 4.0
 """Standard errors below one half at which an AUC is that of scores for the other label."""
 
@@ -81,9 +83,13 @@ def read_people(given: Any, n: int) -> NDArray[np.intp]:
 def read_attributes(sensitive: Any, groups: Groups | None, n: int, good: Flags, improve: Any) -> tuple[Attribute, ...]:
     if isinstance(sensitive, GroupProbabilities):
         raise InputError("sensitive_features are probabilities, expected the group of every row.")
-    labels = [("the favourable label", good)] if "tpr" in str(improve) else []
-    labels += [("another label", ~good)] if "fpr" in str(improve) else []
+    labels = [("the favourable label", good)] if _about(improve, "tpr", "fnr", *BOTH) else []
+    labels += [("another label", ~good)] if _about(improve, "fpr", *BOTH) else []
     return (check_groups(groups) or Groups()).resolve(sensitive, n, among=labels)
+
+
+def _about(improve: Any, *rates: str) -> bool:
+    return any(rate in str(improve) for rate in rates)
 
 
 def texts_of(attribute: Attribute) -> NDArray[Any]:

@@ -108,11 +108,11 @@ class Attainable(Section):
     name = "limit"
 
     def find(self, search: Search) -> Mapping[str, Any]:
-        contrast = search.wanted.improve[0]
+        rate = search.outcome.pairs[0].rate
         if not search.limit:
             return {"limit": None}
-        if contrast.rate not in NOTIONS:
-            return {"limit": {"why_not": f"{contrast.rate} is not linear in decisions"}}
+        if rate not in NOTIONS:
+            return {"limit": {"why_not": f"it is made for gaps of {', '.join(NOTIONS)}, found {rate}"}}
         if search.data.sample.labelled is not None:
             return {"limit": {"why_not": "labels do not cover everybody"}}
         if search.data.sample.person is not None:
@@ -145,8 +145,8 @@ class Attainable(Section):
 
 
 def _found(search: Search) -> dict[str, Any]:
-    data, outcome, contrast = search.data, search.outcome, search.wanted.improve[0]
-    which, a, b = outcome.pairs[0]
+    data, outcome = search.data, search.outcome
+    which, a, b, compared = outcome.pairs[0]
     attribute, sample = data.sample.attributes[which], data.sample
     rate = float(sample.weight @ outcome.incumbent.approved / sample.weight.sum())
     n = len(sample.good)
@@ -157,10 +157,10 @@ def _found(search: Search) -> dict[str, Any]:
     weight = None if (sample.weight == 1.0).all() else sample.weight[rows]
     known = {"favourable": data.task.favourable_label, "approval_rate": rate, "sample_weight": weight}
     X = check_matrix(take_rows(data.X, rows))
-    rules = learn_rules(X, data.y[rows], group[rows], str(levels[1]), contrast.rate, **known, seed=search.seed)
+    rules = learn_rules(X, data.y[rows], group[rows], str(levels[1]), compared, **known, seed=search.seed)
     level, seed = 1.0 - search.alpha, search.seed
     limit = limit_of(rules, level, seed, corrections(X, rules, seed))
-    gap = f"{attribute.name}.{contrast.rate}_gap" if len(sample.attributes) > 1 else f"{contrast.rate}_gap"
+    gap = f"{attribute.name}.{compared}_gap" if len(sample.attributes) > 1 else f"{compared}_gap"
     gaps = np.linspace(0.0, abs(limit.plain), POINTS)
     value, low, high = limit.error(gaps)
     doubt = ("" if limit.calibrated else UNCALIBRATED) + (BEATEN if limit.beaten else "")
@@ -187,9 +187,9 @@ def _found(search: Search) -> dict[str, Any]:
 
 def _few(search: Search) -> bool:
     """Tell whether a label of one of the two groups has few people."""
-    sample, (which, *pair) = search.data.sample, search.outcome.pairs[0]
-    codes = sample.attributes[which].codes
-    return min(int((label & (codes == k)).sum()) for label in (sample.good, ~sample.good) for k in pair) < LIMIT
+    sample, pair = search.data.sample, search.outcome.pairs[0]
+    codes = sample.attributes[pair.attribute].codes
+    return min(int((label & (codes == k)).sum()) for label in (sample.good, ~sample.good) for k in pair.groups) < LIMIT
 
 
 def _distances(search: Search, limit: Limit, name: str) -> list[dict[str, Any]]:

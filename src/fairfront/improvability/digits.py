@@ -7,7 +7,7 @@ of them, ends outwards: nobody can tell which of several small counts is behind 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from ..measures.disclosure import LIMIT
 from ..objectives import Array
 from ..objectives.groups import STEP
-from .estimates import JOBS, RATES, Answers, Estimate, Sample
+from .estimates import JOBS, Answers, Estimate, Sample, shares_behind
 from .requirements import Claims, Contrast, Pair, Requirements
 
 FINE, SCORED = 1e-4, 1e-3
@@ -76,12 +76,25 @@ def job_step(name: str, rows: Sample, said: Answers) -> float:
     return float(step)
 
 
-def gap_step(contrast: Contrast, groups: Sequence[tuple[int, int]], rows: Sample, said: Answers) -> float:
-    """Return what five people of the smallest of some groups make of a difference of rates, or of a ratio."""
-    part, whole = RATES[contrast.rate](rows, said)
-    own = [whole & (rows.attributes[i].codes == k) for i, k in groups]
-    step = STEP / max(min(int(each.sum()) for each in own), 1)
-    rates = [float((part & each).sum()) / max(int(each.sum()), 1) for each in own]
+def gap_step(contrast: Contrast, pairs: Collection[Pair], rows: Sample, before: Answers, said: Answers) -> float:
+    """Return what five people of the smallest group of some pairs make of a difference of rates, or of a ratio.
+
+    Of whom a rate is a share may hang on decisions, so that is looked at under both models, and by whole fives.
+    """
+
+    def counts(answers: Answers) -> list[tuple[int, int]]:
+        return [
+            (int((part & own).sum()), int(own.sum()))
+            for pair in pairs
+            for part, whole in shares_behind(pair.rate, rows, answers)
+            for own in (whole & (rows.attributes[pair.attribute].codes == k) for k in pair.groups)
+        ]
+
+    fewest = min(whole for answers in (before, said) for _, whole in counts(answers))
+    step = STEP / max(fewest - fewest % STEP, STEP)
+    if contrast.rate == "f_score":  # it moves up to twice as fast as its share
+        step *= 2.0
+    rates = [part / max(whole, 1) for part, whole in counts(said)]
     return float(step / max(*rates, step)) if contrast.ratio else float(step)
 
 
@@ -105,11 +118,12 @@ def told_changes(
     wanted: Requirements,
     pairs: Sequence[Pair],
     rows: Sample,
+    before: Answers,
     said: Answers,
     few: Few,
     z: float,
 ) -> dict[str, tuple[float, ...]]:
-    """Return changes as they may be told; ``said`` are the answers of the model, ``z`` the width of bounds."""
+    """Return changes as they may be told: the incumbent answers ``before``, the model ``said``; ``z`` is of bounds."""
     steps = dict.fromkeys(changes, FINE)
     for name in wanted.keep:
         if few.touches(name, wanted, rows.attributes) or (few and not JOBS[name].decides):
@@ -117,8 +131,7 @@ def told_changes(
     for contrast, pair in zip(wanted.improve, pairs, strict=True):
         if few.touches(contrast.name, wanted, rows.attributes):
             found = contrast_groups(contrast, pair, claims[contrast.name], rows, z)
-            groups = [(i, k) for i, *both in found for k in both]
-            steps[contrast.name] = max(FINE, gap_step(contrast, groups, rows, said))
+            steps[contrast.name] = max(FINE, gap_step(contrast, found, rows, before, said))
     for name in set(changes) - {*wanted.keep, *(each.name for each in wanted.improve)}:
         if few.attributes:
             smallest = min(int(np.bincount(np.asarray(each.codes) + 1)[1:].min()) for each in rows.attributes)

@@ -25,7 +25,7 @@ from ..tables import Column
 from ..tables.strength import tells_class
 from ..validation.inputs import check_matrix, take_rows
 from .dossier_layout import Part
-from .estimates import RATES, Answers, Estimate, by_person, mean
+from .estimates import Answers, Estimate, by_person, mean, shares_behind
 from .sections import Search, Section
 
 WALKS, CELLS = 400, 4_000_000
@@ -177,12 +177,12 @@ class Drivers(Section):
 
 def _driven(search: Search, X: Any, place: int, name: str, model: Any, said: Answers) -> dict[str, Any] | None:
     """Return the drivers of one gap; None of groups of few people, and of models that cannot score a matrix."""
-    data, contrast = search.data, search.wanted.improve[place]
-    which, a, b = search.outcome.pairs[place]
+    data, pair = search.data, search.outcome.pairs[place]
+    which, a, b, rate = pair
     rows = data.sample.take(search.outcome.judge)
     attribute = rows.attributes[which]
     assert attribute.codes is not None
-    whole = RATES[contrast.rate](rows, said)[1]
+    whole = np.logical_or.reduce([whole for _, whole in shares_behind(rate, rows, said)])
     one, two = (whole & (attribute.codes == group) for group in (a, b))
     if min(one.sum(), two.sum()) < FEWEST or not (hasattr(model, "predict") or callable(model)):
         return None
@@ -203,7 +203,7 @@ def _driven(search: Search, X: Any, place: int, name: str, model: Any, said: Ans
     order = sorted(found, key=lambda each: -abs(told[each][0]))
     near = STEP / (2.0 * min(int((codes == k).sum()) for k in (0, 1)))  # what five people make of an AUC
     return {
-        "gap": contrast.name,
+        "gap": search.wanted.improve[place].at(pair).name,
         "model": name,
         "attribute": attribute.name,
         "groups": [attribute.levels[a], attribute.levels[b]],

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from ..measures.figures import MORE, MORE_PARTS, PARTS, SHARES
 from ..measures.ranks import places_of
 from ..objectives import Array, Attribute
 
@@ -145,20 +146,50 @@ def together_z(models: Sequence[Sequence[Estimate]], level: float, *, both: bool
     return min(simple, float(np.quantile(largest, level, method="higher")))
 
 
-RATES: dict[str, Callable[[Sample, Answers], tuple[Flags, Flags]]] = {
-    "selection": lambda rows, said: (said.approved, np.ones(len(rows.good), dtype=bool)),
-    "tpr": lambda rows, said: (said.approved, rows.good & rows.known),
-    "fpr": lambda rows, said: (said.approved, ~rows.good & rows.known),
-    "error": lambda rows, said: (said.approved != rows.good, rows.known),
-    "precision": lambda rows, said: (rows.good, said.approved & rows.known),
+RATES = (*SHARES, *MORE)
+"""Figures of groups at a cut-off, which all are smooth functions of shares of rows."""
+MARKS: dict[str, Callable[[Flags, Flags], Flags]] = {
+    "everyone": lambda yes, good: np.ones(len(good), dtype=bool),
+    "positive": lambda yes, good: good,
+    "negative": lambda yes, good: ~good,
+    "chosen": lambda yes, good: yes,
+    "refused": lambda yes, good: ~yes,
+    "hit": lambda yes, good: yes & good,
+    "alarm": lambda yes, good: yes & ~good,
+    "rest": lambda yes, good: ~yes & ~good,
+    "wrong": lambda yes, good: yes != good,
+    "either": lambda yes, good: yes | good,
 }
-"""Rates of groups: the rows that count, and of all of which."""
+"""Rows by decision and label, in the names of `figures.PARTS`."""
+Marked = tuple[Flags, Flags]
+
+
+def shares_behind(rate: str, rows: Sample, said: Answers) -> list[Marked]:
+    """Return of every share that a figure is a function of the rows that count, and of all of which."""
+    names = ("tpr", "fpr") if rate == "balanced_accuracy" else (rate,)
+    marks = [[MARKS[mark](said.approved, rows.good) for mark in (PARTS | MORE_PARTS)[name]] for name in names]
+    return [(part, whole if rate == "selection" else whole & rows.known) for part, whole in marks]
 
 
 def group_rates(rows: Sample, said: Answers, rate: str, attribute: Attribute) -> list[Estimate]:
     assert attribute.codes is not None
-    part, whole = RATES[rate](rows, said)
-    return [mean(part, whole & (attribute.codes == k), rows.weight) for k in range(len(attribute.levels))]
+    own = [attribute.codes == k for k in range(len(attribute.levels))]
+    shares = [
+        [mean(part, whole & each, rows.weight) for each in own] for part, whole in shares_behind(rate, rows, said)
+    ]
+    return [_figure(rate, *some) for some in zip(*shares, strict=True)]
+
+
+def _figure(rate: str, share: Estimate, *more: Estimate) -> Estimate:
+    """Return a figure of one group from its shares, by the derivative: that of an F1 score 2 J / (1 + J) of J."""
+    if rate == "fnr":
+        return share.times(-1.0).plus(1.0)
+    if rate == "f_score":
+        return replace(share.times(2.0 / (1.0 + share.value) ** 2), value=2.0 * share.value / (1.0 + share.value))
+    for alarm in more:  # of a balanced accuracy, which is about other rows
+        both = Estimate(share.value - alarm.value, share.influence - alarm.influence, share.floor + alarm.floor)
+        return both.plus(1.0).times(0.5)
+    return share
 
 
 def _ranked(rows: Sample, said: Answers) -> tuple[Estimate, Estimate]:
@@ -216,7 +247,10 @@ class Job:
 
 JOBS: dict[str, Job] = {
     "error": Job(
-        -1, "share of wrong decisions", lambda rows, said: mean(*RATES["error"](rows, said), rows.weight), True
+        -1,
+        "share of wrong decisions",
+        lambda rows, said: mean(*shares_behind("error", rows, said)[0], rows.weight),
+        True,
     ),
     "auc": Job(1, "area under the ROC curve", lambda rows, said: _ranked(rows, said)[0]),
     "gini": Job(1, "Gini coefficient, 2 AUC - 1", lambda rows, said: _ranked(rows, said)[0].times(2.0).plus(-1.0)),

@@ -12,7 +12,7 @@ from ..exceptions import InputError
 from ..measures.disclosure import FEW, LIMIT
 from ..validation.inputs import check_matrix, take_rows
 from .dossier_layout import Part
-from .estimates import JOBS, RATES
+from .estimates import JOBS, shares_behind
 from .refutation import LinearLoss, further_draws, refute
 from .sections import Search, Section
 from .verdicts import contrast_figures
@@ -81,10 +81,9 @@ def _further_words(found: Mapping[str, Any]) -> str:
 
 
 def _refuted(search: Search) -> dict[str, Any]:
-    data, contrast = search.data, search.wanted.improve[0]
-    if contrast.rate not in COMPARED:
-        return {"why_not": f"the Lagrangian of the loss gap that stands for {contrast.rate} is not convex."}
-    which, a, b = search.outcome.pairs[0]
+    data, (which, a, b, rate) = search.data, search.outcome.pairs[0]
+    if rate not in COMPARED:
+        return {"why_not": f"it is made for loss gaps that stand for {', '.join(COMPARED)}, found {rate}."}
     places = search.outcome.search[data.sample.known[search.outcome.search]]
     rows, said = data.sample.take(places), search.outcome.incumbent.take(places)
     codes = rows.attributes[which].codes
@@ -94,7 +93,7 @@ def _refuted(search: Search) -> dict[str, Any]:
         return {"why_not": "columns are not numbers."}
     if X.shape[1] > WIDEST or X.shape[0] * X.shape[1] > LARGEST:
         return {"why_not": f"there are {X.shape[1]} columns and {X.shape[0]} rows, more than bounds are made for."}
-    whole = RATES[contrast.rate](rows, said)[1]
+    ((_, whole),) = shares_behind(rate, rows, said)
     one, two = (whole & (codes == group) for group in (a, b))
     if min(one.sum(), two.sum()) < LIMIT:
         return {"why_not": f"a group has {FEW} to compare."}
@@ -124,7 +123,7 @@ def _refuted(search: Search) -> dict[str, Any]:
         "ridge": 1.0 / total,
         "least": round(least, 6),
         "groups": [attribute.levels[a], attribute.levels[b]],
-        "compared": COMPARED[contrast.rate],
+        "compared": COMPARED[rate],
         "lines": lines,
     }
 

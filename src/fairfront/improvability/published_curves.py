@@ -88,7 +88,8 @@ class Curves(Section):
 
 def _curve(search: Search, rows: Sample, before: Answers, after: Answers, place: int) -> dict[str, Any] | None:
     """Return the curves of one gap; None where a label of a group has few people."""
-    contrast, pair = search.wanted.improve[place], search.outcome.pairs[place]
+    of = search.outcome.pairs[place]
+    contrast, pair = search.wanted.improve[place].at(of), (of.attribute, of.high, of.low)
     codes = rows.attributes[pair[0]].codes
     known = [rows.good & rows.known, ~rows.good & rows.known]
     if min(int((each & (codes == group)).sum()) for each in known for group in pair[1:]) < FEWEST:

@@ -11,9 +11,9 @@ intersection-union test, which needs no correction):
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,14 +28,33 @@ NOTION_OF = {
     "tpr": "equal_opportunity",
     "fpr": "predictive_equality",
     "error": "disparate_mistreatment",
+    "fnr": "equal_opportunity",
+    "odds": "equalized_odds",
     "precision": "equal_opportunity",
+    "npv": "equal_opportunity",
+    "favourable_errors": "equalized_odds",
+    "f_score": "equal_opportunity",
+    "balanced_accuracy": "equalized_odds",
 }
-"""The notion whose gap families lower where a rate's gap is to improve; precision has none that they can trace."""
+"""The notion whose gap families lower where a rate's gap is to improve; of those from precision on it stands in."""
 TOLERANCE = 0.005
-GAPS = (*(f"{rate}_gap" for rate in RATES), *RATIO_OF)
+SEVERAL = {"odds": ("tpr", "fpr")}
+"""Rates whose worse gap a gap is."""
+GAPS = (*(f"{rate}_gap" for rate in (*RATES, *SEVERAL)), *RATIO_OF)
 Claims = Mapping[str, tuple[Estimate, ...]]
-Pair = tuple[int, int, int]
-"""An attribute and two of its groups, by their places: the first has the higher rate."""
+
+
+class Pair(NamedTuple):
+    """An attribute and two of its groups, by their places, the first with the higher rate; and which rate it is."""
+
+    attribute: int
+    high: int
+    low: int
+    rate: str
+
+    @property
+    def groups(self) -> tuple[int, int]:
+        return self.high, self.low
 
 
 @dataclass(frozen=True)
@@ -55,12 +74,23 @@ class Contrast:
         rate = ratio or column.figure
         if column.kind not in GAPS or column.attribute not in ("", *known):
             one = f", or of one attribute, such as {known[0]}.tpr_gap"
-            raise refuse("improve", name, f"one of {', '.join(GAPS)}{one}")
+            raise refuse("improve", name, f"a gap or ratio of decisions: {', '.join(GAPS)}{one}")
         return cls(name, rate, column.attribute, ratio is not None)
+
+    @property
+    def rates(self) -> tuple[str, ...]:
+        return SEVERAL.get(self.rate, (self.rate,))
+
+    def at(self, pair: Pair) -> Contrast:
+        """Return the contrast of the rate that a pair is about."""
+        if pair.rate == self.rate:
+            return self
+        return replace(self, name=str(replace(Column.of(self.name), figure=pair.rate)), rate=pair.rate)
 
     def pairs(self, attributes: Sequence[Attribute]) -> list[Pair]:
         return [
-            (i, a, b)
+            Pair(i, a, b, rate)
+            for rate in self.rates
             for i, each in enumerate(attributes)
             if self.attribute in ("", each.name)
             for a, b in permutations(range(len(each.levels)), 2)
@@ -68,9 +98,14 @@ class Contrast:
 
     def contrasts(self, rows: Sample, said: Answers) -> dict[Pair, Estimate]:
         """Return the difference of rates, or of their logarithms, of every ordered pair of groups."""
-        rates = [group_rates(rows, said, self.rate, each) for each in rows.attributes]
-        rates = [[each.log for each in some] for some in rates] if self.ratio else rates
-        return {(i, a, b): rates[i][a].less(rates[i][b]) for i, a, b in self.pairs(rows.attributes)}
+        found = {}
+        for rate in self.rates:
+            by_group = [group_rates(rows, said, rate, each) for each in rows.attributes]
+            found[rate] = [[each.log for each in some] for some in by_group] if self.ratio else by_group
+        return {
+            pair: found[pair.rate][pair.attribute][pair.high].less(found[pair.rate][pair.attribute][pair.low])
+            for pair in self.pairs(rows.attributes)
+        }
 
     def shown(self, contrast: float) -> float:
         """Return the figure that people read of the largest contrast: a gap, or a ratio."""

@@ -77,6 +77,7 @@ def verdicts(
             wanted,
             outcome.pairs,
             rows,
+            before,
             each.answers,
             few[place],
             max(widths.values()),
@@ -112,8 +113,8 @@ def _short_of(
 
 def pair_words(pair: Pair, attributes: Sequence[Attribute]) -> tuple[str, str]:
     """Return the two groups of a pair, the one with the higher rate first."""
-    which, a, b = pair
-    return attributes[which].levels[a], attributes[which].levels[b]
+    levels = attributes[pair.attribute].levels
+    return levels[pair.high], levels[pair.low]
 
 
 def _widths(claims: Sequence[Claims], wanted: Requirements, level: float) -> dict[str, float]:
@@ -192,9 +193,9 @@ def contrast_figures(record: Evaluation, contrast: Contrast) -> Array:
     found = []
     for name, rates in record.groups.items():
         if contrast.attribute in ("", name):
-            value = rates.rate(contrast.rate)
-            low, high = np.fmin.reduce(value, axis=1), np.fmax.reduce(value, axis=1)
-            found.append(ratio(low, high) if contrast.ratio else high - low)
+            values = [rates.rate(each) for each in contrast.rates]
+            ends = [(np.fmin.reduce(each, axis=1), np.fmax.reduce(each, axis=1)) for each in values]
+            found.append(np.max([ratio(low, high) if contrast.ratio else high - low for low, high in ends], axis=0))
     return np.asarray((np.fmin if contrast.ratio else np.fmax).reduce(found))
 
 

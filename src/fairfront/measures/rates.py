@@ -86,7 +86,7 @@ class GroupRates(PerGroup):
         return np.asarray(1.0 - self.error)
 
     def rate(self, name: str) -> Array:
-        if name not in ("precision", *MORE):
+        if name not in ("precision", "fnr", *MORE):
             return super().rate(name)
         labels, hit = np.column_stack([self.positives, self.negatives]), np.nan_to_num(self.tpr) * self.positives
         alarm = np.nan_to_num(self.fpr) * self.negatives
@@ -241,7 +241,7 @@ def kish(weight: Array, squared: Array) -> Array:
 
 
 def derived_share(name: str, weight: Margins, squared: Margins, rows: Margins) -> Share:
-    """Return a figure of `MORE`, or the precision, of two classes, with the rows of a share that is as sure.
+    """Return a share of `PARTS`, or a figure of `MORE` of two classes, with the rows of a share that is as sure.
 
     A mean of two shares is at least as sure as one of twice the fewer rows, and an F1 score F = 2 J / (1 + J) as one of
     2 / (2 - F)^2 times the rows of J, by the derivative.
@@ -253,6 +253,8 @@ def derived_share(name: str, weight: Margins, squared: Margins, rows: Margins) -
     part, whole = (PARTS | MORE_PARTS)[name]
     value = _share(getattr(weight, part), getattr(weight, whole))
     size = kish(getattr(weight, whole), getattr(squared, whole))
+    if name == "fnr":
+        value = 1.0 - value
     if name == "f_score":
         value = 2.0 * value / (1.0 + value)
         size = np.nan_to_num(2.0 * size / (2.0 - value) ** 2)
@@ -262,12 +264,8 @@ def derived_share(name: str, weight: Margins, squared: Margins, rows: Margins) -
 def shares_of(counts: Counts, k: int, more: Sequence[str] = ()) -> dict[str, Share]:
     """Return every share of `PARTS` of one model, class k against the rest, and more figures of `MORE`."""
     weight, squared, rows = (Margins.of(cells, k) for cells in (counts.weight, counts.squared, counts.rows))
-    found = {}
-    for name, (part, whole) in PARTS.items():
-        value = _share(getattr(weight, part), getattr(weight, whole))
-        size = kish(getattr(weight, whole), getattr(squared, whole))
-        found[name] = Share(1.0 - value if name == "fnr" else value, size, getattr(rows, whole))
-    return found | {name: derived_share(name, weight, squared, rows) for name in more if name in MORE}
+    names = (*PARTS, *(name for name in more if name in MORE))
+    return {name: derived_share(name, weight, squared, rows) for name in names}
 
 
 def rates_of(counts: Counts | Means, levels: Sequence[str], good: int) -> PerGroup:

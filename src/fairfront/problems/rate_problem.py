@@ -122,11 +122,10 @@ class RateProblem:
         if (counts[np.isin(pairs[1], compared)] < FEWEST_DRIVEN).any():
             several, smallest = len(self.objectives.attributes) > 1, spelled("min_size", "groups=Groups(min_size=...)")
             what = "a combination of groups of several columns" if several else "a group"
-            remedy = "one column at a time" if several else f"leave some out with {smallest}"
+            remedy = "give one column at a time" if several else f"leave some out with {smallest}"
             raise InputError(
-                f"{what} has fewer than {FEWEST_DRIVEN} rows of a label, expected more for {spelled(RATES)}: rates of "
-                "so few people cannot be driven, and their number could be read from the models; merge groups, or "
-                f"{'trace ' if several else ''}{remedy}."
+                f"{what} has fewer than {FEWEST_DRIVEN} rows of a label, expected more: rates of so few people cannot "
+                f"be driven, and their number could be read from the models; merge groups, or {remedy}."
             )
 
 
