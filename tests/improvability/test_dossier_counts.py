@@ -17,7 +17,7 @@ from fairfront.measures.disclosure import LIMIT
 SMALL, LARGE = 80, 720
 
 
-def dossier(hits: int, more: int = 0, scored: bool = False) -> dict[str, Any]:
+def dossier(hits: int, more: int = 0, scored: bool = False, improve: str = "tpr_gap") -> dict[str, Any]:
     """Return the record of people of whom the incumbent approves so many of 20 good judge rows of a small group.
 
     Whom it approves less there, it approves more in the large group, where the rival approves them too: totals and
@@ -45,6 +45,7 @@ def dossier(hits: int, more: int = 0, scored: bool = False) -> dict[str, Any]:
         sensitive_features={"g": group},
         incumbent=np.where(decided == 1, 0.7, 0.3) if scored else decided,
         keep={"error": 0.3},
+        improve=improve,
         families="candidates",
         candidates={"rival": score},
         n_splits=1,
@@ -84,6 +85,23 @@ def test_neighbouring_small_counts_give_one_dossier(around: tuple[int, int], sco
     low, high = (np.array(each["changes"]["1"]["tpr_gap"]) for each in (one, other))
     assert np.abs(low - high).max() <= 5 / 20 + 1e-9
     assert np.allclose(low * 20 / 5, np.rint(low * 20 / 5))
+
+
+@pytest.mark.parametrize(
+    "improve", ["fnr", "odds", "precision", "npv", "favourable_errors", "f_score", "balanced_accuracy"]
+)
+def test_neighbouring_small_counts_give_one_dossier_whatever_has_to_improve(improve: str) -> None:
+    name = f"{improve}_gap"
+    one, other = (dossier(hits, scored=True, improve=name) for hits in (6, 7))
+    for mine, yours in zip(values_of(one), values_of(other), strict=True):
+        assert mine[0] == yours[0]
+    for part in set(one) - {*SAID, "curves", "refutation"}:
+        assert one[part] == other[part], part
+    said = ("qualified", "why", "p")
+    for mine, yours in zip(one["table"], other["table"], strict=True):
+        assert {**mine, **dict.fromkeys(said)} == {**yours, **dict.fromkeys(said)}
+    low, high = (np.array(each["changes"]["1"][name]) for each in (one, other))
+    assert np.abs(low - high).max() <= 5 / 20
 
 
 @pytest.mark.parametrize("size", [25, 40, 90])

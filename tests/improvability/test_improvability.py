@@ -75,7 +75,9 @@ def test_figures_of_the_job_are_those_of_scikit_learn() -> None:
     assert found["profit"] == pytest.approx(-cost)
 
 
-@pytest.mark.parametrize("name", [*JOBS, "tpr_gap", "selection_ratio", "precision_gap"])
+@pytest.mark.parametrize(
+    "name", [*JOBS, "tpr_gap", "selection_ratio", "precision_gap", "npv_gap", "f_score_gap", "balanced_accuracy_gap"]
+)
 def test_standard_errors_of_differences_are_those_of_the_bootstrap(name: str) -> None:
     rows, one, two = sample()
     random = np.random.default_rng(1)

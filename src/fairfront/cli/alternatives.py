@@ -73,7 +73,8 @@ def alternatives(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Gap or ratio that must be better, such as tpr_gap, selection_ratio or sex.fpr_gap; may be repeated.",
+            help="Gap or ratio of decisions that must be better, any of the audit: tpr_gap, odds_gap, npv_gap, "
+            "selection_ratio, sex.fpr_gap ...; may be repeated.",
         ),
     ] = None,
     cutoff: Annotated[

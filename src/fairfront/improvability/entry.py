@@ -95,8 +95,10 @@ def alternatives(
         ``bad_rate`` (among the approved), ``cost`` or ``profit``. By default ``{"auc": 0.005}``, of decisions
         ``{"error": 0.005}``.
     improve : str or list of str
-        Gaps or ratios that must be better: ``tpr_gap``, ``fpr_gap``, ``selection_gap``, ``error_gap``,
-        ``precision_gap``, ``selection_ratio``, ``tpr_ratio``; of one attribute: ``sex.tpr_gap``.
+        Gaps or ratios that must be better, any that `audit` gives of decisions: ``selection_gap``, ``tpr_gap``,
+        ``fpr_gap``, ``fnr_gap``, ``odds_gap``, ``error_gap``, ``precision_gap``, ``npv_gap``,
+        ``favourable_errors_gap``, ``f_score_gap``, ``balanced_accuracy_gap``, ``selection_ratio``, ``tpr_ratio``; of
+        one attribute: ``sex.tpr_gap``.
     approval_rate, cutoff : float, optional
         Where an incumbent's scores decide; by default at 0.5 of probabilities, or as the model itself decides. All
         alternatives approve the share of people that the incumbent approves, but for the family "cutoffs".

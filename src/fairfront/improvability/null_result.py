@@ -21,6 +21,7 @@ ABOVE = np.array([0.001, 0.005, 0.02])
 """How much more than the least training loss a model may have, for each of which a bound is given."""
 COMPARED = {
     "tpr": "rows with the favourable label",
+    "fnr": "rows with the favourable label",
     "fpr": "rows without the favourable label",
     "error": "all rows",
 }
@@ -83,7 +84,7 @@ def _further_words(found: Mapping[str, Any]) -> str:
 def _refuted(search: Search) -> dict[str, Any]:
     data, (which, a, b, rate) = search.data, search.outcome.pairs[0]
     if rate not in COMPARED:
-        return {"why_not": f"it is made for loss gaps that stand for {', '.join(COMPARED)}, found {rate}."}
+        return {"why_not": f"no loss gap with a convex Lagrangian stands for {rate}."}
     places = search.outcome.search[data.sample.known[search.outcome.search]]
     rows, said = data.sample.take(places), search.outcome.incumbent.take(places)
     codes = rows.attributes[which].codes

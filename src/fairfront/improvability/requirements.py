@@ -74,7 +74,7 @@ class Contrast:
         rate = ratio or column.figure
         if column.kind not in GAPS or column.attribute not in ("", *known):
             one = f", or of one attribute, such as {known[0]}.tpr_gap"
-            raise refuse("improve", name, f"a gap or ratio of decisions: {', '.join(GAPS)}{one}")
+            raise refuse("improve", name, f"one of {', '.join(GAPS)} (of decisions){one}")
         return cls(name, rate, column.attribute, ratio is not None)
 
     @property
