@@ -203,6 +203,22 @@ def test_upper_ends_of_pairs_hold_as_often_as_they_say() -> None:
     assert (kept / 200 > 0.93).all()
 
 
+def test_upper_ends_hold_where_a_few_people_are_in_most_pairs() -> None:
+    rng = np.random.default_rng(5)
+    front = ff.trace(X, Y, n_points=2, held_out=False, **KNOWN)
+    model, unit, n = front.select(id=0), [1.0, 20.0, 0.1, 1.0], 200
+    pairs = np.array([(i, j) for i in range(12) for j in range(12, n)])[rng.permutation(12 * (n - 12))]
+    pairs[::2] = pairs[::2, ::-1]
+    one, other = (model.predict_proba(rng.normal(size=(40_000, 4)) * unit)[:, 1] for _ in range(2))
+    cut = float(np.quantile(one, 0.9))
+    true, apart, kept = ((one >= cut) != (other >= cut)).mean(), np.abs(one - other).mean(), np.zeros(2)
+    for _ in range(100):
+        rows = rng.normal(size=(n, 4)) * unit
+        found = front.evaluate(rows, rng.integers(0, 2, n), sensitive_features=A[:n], pairs=pairs, cutoff=cut)
+        kept += [found.column("pair_flips_upper")[0] >= true, found.column("pair_difference_upper")[0] >= apart]
+    assert (kept / 100 > 0.93).all()
+
+
 def test_pairs_are_not_kept() -> None:
     front = ff.trace(X, Y, notion=[], pairs=ROWS, n_points=3, **KNOWN)
     with pytest.raises(ff.InputError, match=r"^this frontier was traced with pairs, which are not kept"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from ..exceptions import InputError
@@ -21,10 +22,10 @@ from .point import DENSE_LIMIT
 EXPECTED = "row numbers of shape (m, 2), or a second matrix X' with one row for each of X"
 
 
-def pair_sides(pairs: Any, X: Any, weight: Array | None = None) -> tuple[Any, Any, Array, int]:
-    """Return features of both sides, (m, d) each, the weight of every pair, and the number of rows that are in pairs.
+def pair_sides(pairs: Any, X: Any, weight: Array | None = None) -> tuple[Any, Any, Array, NDArray[np.intp]]:
+    """Return features of both sides, (m, d) each, the weight of every pair, and the rows that it is of, (m, 2).
 
-    Of row numbers every pair weighs 1, of X' as much as its row.
+    Of row numbers every pair weighs 1, of X' as much as its row, which is both of its rows.
 
     Parameters
     ----------
@@ -39,13 +40,13 @@ def pair_sides(pairs: Any, X: Any, weight: Array | None = None) -> tuple[Any, An
         if not len(numbers) or numbers.min() < 0 or numbers.max() >= X.shape[0]:
             found = "none" if not len(numbers) else f"{numbers.min()} to {numbers.max()}"
             raise InputError(f"pairs has row numbers {found}, expected 0 to {X.shape[0] - 1}: {EXPECTED}.")
-        return X[numbers[:, 0]], X[numbers[:, 1]], np.ones(len(numbers)), len(np.unique(numbers))
+        return X[numbers[:, 0]], X[numbers[:, 1]], np.ones(len(numbers)), numbers.astype(np.intp)
     if numbers is not None and (numbers.ndim != 2 or numbers.dtype.kind not in "biuf"):
         raise InputError(f"pairs has shape {numbers.shape} of {numbers.dtype}, expected {EXPECTED}.")
     if tuple(shape_of(pairs, "pairs")) != tuple(X.shape):
         raise InputError(f"pairs has shape {shape_of(pairs, 'pairs')}, expected {EXPECTED}; X has shape {X.shape}.")
     weight = np.ones(X.shape[0]) if weight is None else weight
-    return X, check_matrix(pairs), weight, int((weight > 0.0).sum())
+    return X, check_matrix(pairs), weight, np.repeat(np.arange(X.shape[0])[:, None], 2, axis=1)
 
 
 def pair_matrix(pairs: Any, X: Any, weight: Array | None, frame: Frame, offset: int | None) -> Array:
