@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fairfront as ff
-from fairfront.improvability.digits import coarse_p
+from fairfront.improvability.digits import coarse_p, outwards
 from fairfront.improvability.drivers import count_steps, linear_drivers, told_part
 from fairfront.improvability.split_search import halves
 from fairfront.measures.disclosure import LIMIT
@@ -127,3 +127,13 @@ def test_curves_leave_out_what_rests_on_few() -> None:
 
 def test_p_values_beside_small_counts_say_whether_they_pass() -> None:
     assert [coarse_p(p, 0.05) for p in (0.0, 0.03, 0.05, 0.06, 1.0)] == [0.05, 0.05, 0.05, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("step", [1e-4, 5 / 700, 5 / 90_000])
+def test_ends_as_they_are_told_are_never_narrower(step: float) -> None:
+    for value in np.random.default_rng(0).uniform(-0.2, 0.2, 300):
+        told, low, high = outwards((value, value - 0.01, value + 0.01), step)
+        assert low <= value - 0.01 < value + 0.01 <= high
+        assert max(abs(told - value), value - 0.01 - low, high - value - 0.01) <= step + 1e-4
+    assert outwards((0.0, -0.0, 0.0), step) == (0.0, 0.0, 0.0)
+    assert outwards((0.0123, 0.0123, 0.0123), 1e-4) == (0.0123, 0.0123, 0.0123)

@@ -20,6 +20,7 @@ from .requirements import Claims, Contrast, Pair, Requirements
 
 FINE, SCORED = 1e-4, 1e-3
 """Steps of figures that no small count is behind, and of figures of scores beside small counts."""
+ROUNDING = 1e-6  # share of a last digit that is none
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,10 @@ def contrast_groups(contrast: Contrast, pair: Pair, sides: Sequence[Estimate], r
 def outwards(values: Sequence[float], step: float) -> tuple[float, ...]:
     """Return a change, its lower end and, where there is one, its upper one in steps; ends are not narrower."""
     value, low, *high = (each / step for each in values)
-    told = (np.rint(value), np.floor(low), *(np.ceil(each) for each in high))
-    return tuple(round(float(step * each), 4 if step >= FINE else 6) + 0.0 for each in told)  # no minus before 0
+    unit = 10.0 ** (4 if step >= FINE else 6)
+    told = np.rint(step * np.rint(value) * unit), np.floor(step * np.floor(low) * unit + ROUNDING)
+    ends = (np.ceil(step * np.ceil(each) * unit - ROUNDING) for each in high)
+    return tuple(float(each / unit) + 0.0 for each in (*told, *ends))  # no minus before 0
 
 
 def told_changes(
