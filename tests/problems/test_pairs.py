@@ -238,11 +238,16 @@ def test_a_shell_takes_a_column_of_pairs(tmp_path: Path) -> None:
     frame = pd.DataFrame({**known, "twin": np.repeat([f"t{i}" for i in range(600)], 2), "paid": paid})
     frame.to_csv(tmp_path / "rows.csv", index=False)
     asked = ["trace", str(tmp_path / "rows.csv"), "--target", "paid", "--favourable", "1", "--groups", "sex"]
-    fairfront(*asked, "--pairs", "twin", "--points", "4", "-o", tmp_path / "run")
+    said = fairfront(*asked, "--pairs", "twin", "--points", "4", "-o", tmp_path / "run")
+    assert "pair flips: share of pairs that are decided differently." in said
+    assert "error_gap" not in ff.load(tmp_path / "run").options()[0].figures  # pairs compare no errors of groups
     run = ff.load(tmp_path / "run")
     assert run.frontier.facts.notions == ("equal_opportunity", "similar_pairs")
     flips = run.frontier.column("pair_flips")
     assert flips[0] > flips[2]
+    upper = float(run.frontier.column("pair_flips_upper")[2])
+    rule = ["select", str(tmp_path / "run"), "--at-most", f"pair_flips={upper}", "-o", tmp_path / "capped"]
+    assert f"pair_flips at most {upper:g} (95% upper bound of each model alone)" in fairfront(*rule)
     fairfront("select", str(tmp_path / "run"), "--id", "2", "--by", "A. Smith", "-o", tmp_path / "model")
     card = json.loads((tmp_path / "model" / "card.json").read_text())
     told = {each["figure"]: each for each in card["parts"]["test"]["worst"] if each["attribute"] == "pairs"}
@@ -255,6 +260,10 @@ def test_a_shell_takes_a_column_of_pairs(tmp_path: Path) -> None:
     fairfront("verify", str(tmp_path / "run"), str(tmp_path / "rows.csv"))
     refused = fairfront(*asked, "--pairs", "twin", "--units", "rates", "-o", tmp_path / "other", code=2)
     assert "--pairs is for linear models in losses" in refused
+    refused = fairfront(*asked, "--pairs", "twim", "-o", tmp_path / "other", code=2)
+    assert "--pairs names 'twim'" in refused
+    refused = fairfront(*asked, "--strata", "each", "-o", tmp_path / "other", code=2)
+    assert "--strata is for levels of --control, found none; name a column." in refused
     frame.assign(twin=np.arange(1200)).to_csv(tmp_path / "none.csv", index=False)
     refused = fairfront(
         "trace", str(tmp_path / "none.csv"), *asked[2:], "--pairs", "twin", "-o", tmp_path / "o", code=2

@@ -18,6 +18,7 @@ from ..frontier.judgement import operating_words
 from ..measures import Evaluation, GroupRates
 from ..measures.disclosure import EXACT, ROUNDED
 from ..measures.figures import VALUES, Column
+from ..measures.further_columns import PAIRS
 from ..measures.promises import has_ends
 from ..measures.spans import Range, count_ends, with_ends
 from ..objectives import Array
@@ -146,6 +147,8 @@ def _legend(front: Frontier) -> list[str]:
         lines.append(
             "approved: share of favourable decisions. ratio: lowest share of any group divided by the highest."
         )
+    if PAIRS[1] in front.column_names():
+        lines.append("pair flips: share of pairs that are decided differently.")
     if sure:
         lines.append(f"upper: {gap}, 95 % upper bound, which holds for all models and pairs of groups at once.")
     if record.made:

@@ -15,6 +15,7 @@ from scipy.linalg import cho_factor, cho_solve
 from ..exceptions import InputError
 from ..objectives import Algebra, Array, Layout, Loss, Objectives, Task
 from ..objectives.losses import Squared
+from ..objectives.notions import SIMILAR_PAIRS
 from ..objectives.surrogates import around
 from .design import Frame
 from .pieces import Bound, Names, Piece, unfolded
@@ -24,7 +25,6 @@ from .weight_terms import WeightTerms
 if TYPE_CHECKING:
     from .dask.partition import DaskRows
 
-SIMILAR_PAIRS = "similar_pairs"
 """Name of the axis of pairs: the mean squared difference of their scores."""
 METRIC_RIDGE = 1e-10  # added to a metric's diagonal, as a share of its mean: collinear columns leave it singular
 

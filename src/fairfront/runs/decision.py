@@ -16,6 +16,7 @@ from ..frontier.held_out import HELD_OUT
 from ..frontier.selection import Rule
 from ..measures.disclosure import LIMIT
 from ..measures.figures import Column, larger_is_better
+from ..measures.further_columns import PAIRS
 from ..records import Record
 from ..storage.packages import digest
 from ..validation import refuse
@@ -88,6 +89,8 @@ class Decision(Record):
 
     def _end(self, name: str, confidence: float | None) -> str:
         """Say which bound of an interval the rule used: of what was promised, the only figures that have one."""
+        if name in PAIRS and confidence is not None:
+            return f"{confidence:.0%} upper bound of each model alone"
         if name not in {each["figure"] for each in self.promises}:
             return "as observed"
         if confidence is None:

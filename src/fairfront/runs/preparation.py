@@ -196,7 +196,7 @@ def _check_columns(source: Source, settings: Settings, split: Split) -> None:
     lists = ("groups", "drop", "text", "allow", "group_probabilities", "numbers", "control")
     named = {"target": (settings.target,), **{what: getattr(settings, what) for what in lists}}
     named |= {what: tuple(dict(getattr(settings, what))) for what in ("dates", "bands", "signs")}
-    one = {name: getattr(settings, name) for name in ("weight", "exposure", "offset")}
+    one = {name: getattr(settings, name) for name in ("weight", "exposure", "offset", "person", "pairs")}
     named |= {name: () if given is None else (given,) for name, given in one.items()} | {"split": split.columns}
     for what, names in named.items():
         for name in names:

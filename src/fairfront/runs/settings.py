@@ -197,6 +197,8 @@ class Settings(Record):
                 )
         for name, known in (("surrogate", Surrogate), ("strata", Pooling), ("compare", Compare)):
             check_choice(getattr(self, name), name, get_args(known))
+        if self.strata != "pooled" and not self.control:
+            raise InputError(f"{spelled('strata')} is for levels of {spelled('control')}, found none; name a column.")
 
     def _check_columns(self) -> None:
         """Refuse groups of both kinds or none, what cannot be done with probabilities, and columns used twice."""
@@ -221,9 +223,8 @@ class Settings(Record):
             if used.count(each) > 1:
                 raise InputError(f"{each!r} is used twice, expected one use: as a weight, an exposure or an offset.")
         for name in ("exposure", "offset"):
-            if getattr(self, name) is not None and not (
-                self.regression and (name, self.model) != ("offset", "boosting")
-            ):
+            read = self.regression and (name, self.model) != ("offset", "boosting")
+            if getattr(self, name) is not None and not read:
                 known = f"the loss {self.loss!r} and the model {self.model!r}"
                 raise InputError(f"{spelled(name)} is for linear models of values, found {known}; leave it out.")
 
@@ -286,9 +287,8 @@ class Settings(Record):
     def from_json(cls, found: Mapping[str, Any]) -> Settings:
         strange = sorted(set(found) - {each.name for each in fields(cls)})
         if strange:
-            raise InputError(
-                f"the manifest has the unknown setting {strange[0]!r}; a newer fairfront wrote it: upgrade."
-            )
+            why = f"the manifest has the unknown setting {strange[0]!r}; a newer fairfront wrote it: upgrade."
+            raise InputError(why)
         try:
             return cls(**{name: _tuples(value) for name, value in found.items()})
         except TypeError as error:
