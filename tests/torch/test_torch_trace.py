@@ -271,3 +271,16 @@ def test_held_out_modules_can_be_judged_at_a_rate_and_of_one_label_only() -> Non
     assert "held_out" not in fft.trace(net(), X, y, sensitive_features=group, **how).evaluations
     with pytest.raises(ff.InputError, match="held_out judges one label per row, found 2"):
         fft.trace(net(outputs=2), X, np.column_stack([y, 1 - y]), sensitive_features=group, held_out=True, **how)
+
+
+def test_folds_without_some_groups_or_people_are_those_that_there_are() -> None:
+    X, y, group = people(400)
+    how = {"training": fft.Training(epochs=1, seed=3), "preferences": 2, "progress": False}
+    small = np.where(np.arange(400) < 4, "few", group.astype(str))
+    with pytest.warns(ff.GroupWarning, match="few"):
+        front = fft.trace(net(), X, y, sensitive_features=small, groups=ff.Groups(min_size=20), held_out=True, **how)
+    assert "held_out" in front.evaluations
+    front = fft.trace(net(), X, y, sensitive_features=group, held_out=True, person=np.arange(400) % 3, **how)
+    assert front.evaluations["held_out"].made.startswith("3 folds")
+    with pytest.raises(ff.InputError, match="expected two people or more of every group and label"):
+        fft.trace(net(), X, y, sensitive_features=group, held_out=True, person=np.zeros(400), **how)

@@ -30,7 +30,7 @@ from ..solvers.base import Request, Solved
 from ..solvers.hard_points import NARROWEST
 from ..solvers.knots import MOST, knot_solver
 from ..solvers.leave_one_out import LeaveOneOut
-from ..solvers.refits import FOLDS, fold_scores, folds_of
+from ..solvers.refits import FOLDS, fold_scores, folds_of, too_few_people
 from ..validation import check_choice, counted, is_dask
 from ..validation.inputs import check_labels, check_weights, shape_of, weighted_rows
 from .judgement import HeldRows, encode_labels, resolve_attributes, with_notions
@@ -137,11 +137,7 @@ class HeldOut:
         if self.solver.overshoot > 0.0:
             return "which needs points with caps, found overshoot, which goes on past zero"
         cells = problem.layout.cells
-        fold = folds_of(cells, self.person)
-        inside = np.arange(cells.count)[:, None] == cells.of_sorted if cells.shares is None else cells.shares > 0.0
-        if min(len(np.unique(fold[rows])) for rows in inside) < 2:
-            return "expected two people or more of every group and label that are compared"
-        return ""
+        return too_few_people(cells, folds_of(cells, self.person))
 
     def judged(self, front: Frontier, problem: LinearProblem, solved: list[Solved]) -> Frontier:
         """Add the evaluation; ``solved`` are the frontier's points in its order."""

@@ -96,6 +96,13 @@ def folds_of(cells: Cells, person: Which | None) -> Which:
     return dealt(cell, None if person is None else person[cells.order])
 
 
+def too_few_people(cells: Cells, fold: Which) -> str:
+    """Say that some cell is whole in one fold, without which it would be empty; empty where none is."""
+    inside = np.arange(cells.count)[:, None] == cells.of_sorted if cells.shares is None else cells.shares > 0.0
+    alone = min(len(np.unique(fold[rows])) for rows in inside) < 2
+    return "expected two people or more of every group and label that are compared" if alone else ""
+
+
 def fold_scores(
     problem: LinearProblem, newton: Newton, W: Array, sizes: Array, plain: int, person: Which | None
 ) -> Array:

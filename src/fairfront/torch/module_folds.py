@@ -14,7 +14,7 @@ from ..frontier.held_out import judged_scores, operating_of, refuse_operating
 from ..measures.cutoffs import Operating
 from ..objectives import Array, take_groups
 from ..problems.fit_rows import person_codes
-from ..solvers.refits import FOLDS, folds_of
+from ..solvers.refits import folds_of, too_few_people
 from ..validation import check_flag
 from .module_objectives import Ints, TorchObjectives, on_other_rows
 
@@ -44,15 +44,17 @@ class TorchFolds:
             )
         refuse_operating(asked, given.labels[0].task)
         cells = given.labels[0].layout.cells
-        fold = np.empty(given.n, dtype=np.intp)
-        fold[cells.order] = folds_of(cells, codes)
+        fold, dealt = np.empty(given.n, dtype=np.intp), folds_of(cells, codes)
+        if why := too_few_people(cells, dealt):
+            raise InputError(f"held_out trains without folds of these rows, {why}; leave it out.")
+        fold[cells.order] = dealt
         labels = y.detach().cpu().numpy() if hasattr(y, "detach") else np.asarray(y)
         return cls(given, (labels.reshape(given.n), groups, weight), fold, codes, operating_of(asked))
 
     def parts(self) -> Iterator[tuple[Ints, Ints, TorchObjectives]]:
         """Return rows to train on, rows of the fold, and the objectives without it, one fold after the other."""
         y, groups, weight = self.rows
-        for each in range(FOLDS):
+        for each in np.unique(self.fold):  # ten, or as many as there are people
             rest, n = np.flatnonzero(self.fold != each), self.objectives.n
             less = None if weight is None else np.asarray(weight)[rest]
             known = on_other_rows(self.objectives, y[rest], take_groups(groups, rest, n), less)
@@ -60,4 +62,5 @@ class TorchFolds:
 
     def judged(self, front: Frontier, scores: Array) -> Frontier:
         """Add the evaluation of scores (N, K, n)."""
-        return judged_scores(front, self.rows, scores, f"{FOLDS} folds, trained again", self.rule, person=self.person)
+        made = f"{len(np.unique(self.fold))} folds, trained again"
+        return judged_scores(front, self.rows, scores, made, self.rule, person=self.person)

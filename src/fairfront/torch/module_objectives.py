@@ -16,8 +16,9 @@ from scipy.linalg import block_diag
 from ..exceptions import InputError
 from ..objectives import Algebra, Array, Gap, Groups, Loss, Measure, Notion, Objectives, Question, warn_of_proxies
 from ..objectives.comparisons import Surrogate
+from ..objectives.strata import Within, without_strata
 from ..validation import check_instance, check_positive, refuse, refuse_masked
-from ..validation.inputs import as_numbers, check_labels, check_weights, shape_of
+from ..validation.inputs import as_columns, as_numbers, check_labels, check_weights, shape_of
 
 Ints = NDArray[np.intp]
 LABEL = "label {}: "
@@ -266,8 +267,12 @@ def _stacked(parts: list[Algebra]) -> Algebra:
 
 
 def on_other_rows(known: TorchObjectives, y: Any, sensitive_features: Any, weight: Any = None) -> TorchObjectives:
-    asked = known.labels[0].question
-    found = _asked(replace(asked, groups=replace(asked.groups, min_size=1)), y, sensitive_features, weight)
+    """Return the objectives on other rows, however few; groups that training left out are in no gap here either."""
+    asked, groups = known.labels[0].question, replace(known.labels[0].question.groups, min_size=1)
+    if any(each.left_out for each in known.labels[0].attributes):
+        sensitive_features = _compared(known, groups, sensitive_features)
+        groups = replace(groups, bands=None, cross=False)
+    found = _asked(replace(asked, groups=groups), y, sensitive_features, weight)
     classes = [[label.task.classes for label in each.labels] for each in (known, found)]
     if found.names != known.names or classes[0] != classes[1]:
         raise InputError(
@@ -275,3 +280,12 @@ def on_other_rows(known: TorchObjectives, y: Any, sensitive_features: Any, weigh
             f"{', '.join(known.names)}; draw them so that every group and label is there."
         )
     return found
+
+
+def _compared(known: TorchObjectives, groups: Groups, given: Any) -> Any:
+    """Return the columns of groups as they are compared, missing where training left a group out."""
+    columns, every = {}, groups.resolve(given, len(next(iter(as_columns(without_strata(given), "groups").values()))))
+    for own, each in zip(known.labels[0].attributes, every, strict=True):
+        levels = [level if level in own.levels else None for level in each.levels]
+        columns[each.name] = np.array([*levels, None], dtype=object)[each.codes]
+    return Within(columns, given.control) if isinstance(given, Within) else columns
