@@ -12,6 +12,7 @@ from scipy.special import expit
 
 import fairfront as ff
 from fairfront.improvability.attainable import corrections, learn_rules
+from fairfront.improvability.estimates import symmetric_root
 from fairfront.improvability.limit import limit_of
 from fairfront.problems.decision_rules import Rules
 
@@ -154,3 +155,13 @@ def test_a_search_gives_the_limit_and_the_distance_of_every_model(tmp_path: Any)
     none = ff.alternatives(X, y, incumbent=-X @ np.arange(7.0), approval_rate=0.4, **some, **known)
     assert none.limit == {"why_not": "labels do not cover everybody"}
     assert ff.alternatives(X, y, incumbent=-X @ np.arange(7.0), approval_rate=0.4, limit=False, **known).limit is None
+
+
+def test_draws_do_not_depend_on_rounding() -> None:
+    rng = np.random.default_rng(0)
+    steps = np.sign(rng.normal(size=(2000, 1)) - np.linspace(-1.0, 1.0, 80)) * rng.normal(size=(2000, 1))
+    alike = np.kron(np.eye(2), steps.T @ steps / 2000)  # every eigenvalue twice
+    off = 1e-15 * rng.normal(size=alike.shape)
+    root, other = symmetric_root(alike), symmetric_root(alike + off + off.T)
+    np.testing.assert_allclose(root @ root, alike, atol=1e-12)
+    np.testing.assert_allclose(root, other, atol=1e-6)

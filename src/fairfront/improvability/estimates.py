@@ -126,6 +126,12 @@ def mean(values: NDArray[Any], whole: Flags, weight: Array) -> Estimate:
     return Estimate(value, w * (values - value) / total, float(w @ w / total**2) ** 2)
 
 
+def symmetric_root(covariance: Array) -> Array:
+    """Return the one symmetric root: draws by it do not depend on the eigenvectors that rounding happens to choose."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
+
+
 def together_z(models: Sequence[Sequence[Estimate]], level: float, *, both: bool) -> float:
     """Return how many standard errors bounds of one figure have to be away so that they hold for all models at once.
 
@@ -139,9 +145,8 @@ def together_z(models: Sequence[Sequence[Estimate]], level: float, *, both: bool
     if not known or len(known) * len(known[0].influence) > LARGEST:
         return simple
     root = np.stack([each.influence / each.error for each in known])
-    values, vectors = np.linalg.eigh(root @ root.T + np.diag([each.floor / each.error**2 for each in known]))
-    drawn = np.random.default_rng(0).standard_normal((DRAWS, len(known))) * np.sqrt(np.maximum(values, 0.0))
-    errors = drawn @ vectors.T
+    alike = root @ root.T + np.diag([each.floor / each.error**2 for each in known])
+    errors = np.random.default_rng(0).standard_normal((DRAWS, len(known))) @ symmetric_root(alike)
     largest = np.abs(errors).max(axis=1) if both else errors.max(axis=1)
     return min(simple, float(np.quantile(largest, level, method="higher")))
 

@@ -31,6 +31,7 @@ import numpy as np
 
 from ..objectives import Array
 from ..problems.decision_rules import Rules
+from .estimates import symmetric_root
 
 NEAR, OTHER, NEAREST, FARTHEST = 120, 40, 1 / 32, 64.0
 """Multipliers on the side of zero that lowers the gap and on the other, the least and the largest they may reach."""
@@ -238,7 +239,5 @@ def _critical(covariance: Array, level: float, seed: int, *, two_sided: bool = T
     if not some.any():
         return 0.0
     alike = covariance[np.ix_(some, some)] / np.outer(error[some], error[some])
-    values, vectors = np.linalg.eigh(alike)
-    drawn = np.random.default_rng(seed).normal(size=(DRAWS, len(values))) * np.sqrt(np.maximum(values, 0.0))
-    found = drawn @ vectors.T
+    found = np.random.default_rng(seed).normal(size=(DRAWS, len(alike))) @ symmetric_root(alike)
     return float(np.quantile((np.abs(found) if two_sided else found).max(axis=1), level, method="higher"))
