@@ -17,7 +17,7 @@ from ..objectives.proxies import PROXY_NOTE
 from ..validation import BACKENDS, check_choice, counted
 from .claims import Verdict, parse_requirement, verdict_of
 from .counts import Counts
-from .disclosure import LIMIT, ROUNDED, check_small
+from .disclosure import LIMIT, ROUNDED, WITHIN, check_small
 from .figures import Column
 from .group_table import GroupTable, published_strata, published_table, tabulate
 from .judged import Judged
@@ -277,6 +277,7 @@ def audited(
     said = (*said, ROUNDED, *unpublished(result.bounds, told))
     shown = replace(result, groups=tables, small=LIMIT, notions=said, bounds=told)
     if levels:
+        shown = replace(shown, notions=(*said, WITHIN))
         parts = {level: (judged.take(rows), rows) for level, rows in levels.items()}
         strata = {
             level: {lines.attribute: tabulate(some, lines.take(rows), settings) for lines, _ in counted}

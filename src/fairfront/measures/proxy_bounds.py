@@ -59,7 +59,8 @@ class ProxyBound:
 
     def __str__(self) -> str:
         one, other = self.between
-        return f"{self.figure} gap of {one} less {other} from {self.low:.3f} to {self.high:.3f}"
+        figure = self.figure.upper() if self.figure in ("tpr", "fpr") else self.figure
+        return f"{figure} gap of {one} less {other} from {self.low:.3f} to {self.high:.3f}"
 
 
 def proxy_values(shares: Array) -> NDArray[np.intp]:

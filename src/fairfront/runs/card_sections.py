@@ -239,11 +239,11 @@ def _coefficient_words(card: Mapping[str, Any]) -> str:
         what = "the logarithm of the prediction" if link == "log" else "the log-odds of the prediction"
     start = ", ".join(f"{value:.3g}" for value in found["intercept"])
     return (
-        f"What is added to {what}: + speaks for it. Intercept {start}, at the mean of all numbers and without "
-        "indicators. Means and standard deviations are those of train that the encoding uses, in which the median "
-        f"stands for missing values and for those of fewer than {FEWEST} rows in columns of few different ones. Every "
-        "level has an indicator and none is the reference: differences between the levels of a column count. Ridge "
-        f"{found['ridge']:.3g} shrinks all but the intercept."
+        f"What is added to {what}: + {'raises' if model['task'] == 'regression' else 'speaks for'} it. Intercept "
+        f"{start}, at the mean of all numbers and without indicators. Means and standard deviations are those of train "
+        f"that the encoding uses, in which the median stands for missing values and for those of fewer than {FEWEST} "
+        "rows in columns of few different ones. Every level has an indicator and none is the reference: differences "
+        f"between the levels of a column count. Ridge {found['ridge']:.3g} shrinks all but the intercept."
     )
 
 
@@ -294,7 +294,7 @@ def _figure(card: Mapping[str, Any], each: Mapping[str, Any], name: str) -> str:
 def _limits(card: Mapping[str, Any]) -> Section:
     model = card["model"]
     traded = " and ".join(map(in_words, model["notions"]))
-    error = "squared error" if model["task"] == "regression" else "error"
+    error = f"{model['loss']} loss" if model["task"] == "regression" else "error"
     gaps = " and ".join(map(in_words, model["gaps"]))
     first = f"The {error} was traded against {traded}; other criteria may be worse than before."
     return Section("Limits", (Listed((f"{first} Read all tables, not the {gaps} alone.", *LIMITS)),))
