@@ -210,7 +210,8 @@ def test_a_run_of_the_motor_portfolio_has_a_card(tmp_path: Path) -> None:
     model = run.select(id=run.options()[0].id, reason="it is a test", by="the tests")
     assert "A/E" in model.card
     assert "Figures are weighted by exposure; counts" in model.card
-    assert "What is added to the logarithm of the prediction" in model.card
+    assert "What is added to the logarithm of the prediction: + raises it." in model.card
+    assert "The poisson loss was traded against actual over expected" in model.card
     assert (np.asarray(model.predict(file)) > 0).all()
     np.testing.assert_allclose(np.average(model.predict(file), weights=data.columns["exposure"]), 0.12, atol=0.05)
     run.to_html(tmp_path / "page.html")
