@@ -74,7 +74,7 @@ def alternatives(
         typer.Option(
             metavar="NAME",
             help="Gap or ratio of decisions that must be better, any of the audit: tpr_gap, odds_gap, npv_gap, "
-            "selection_ratio, sex.fpr_gap ...; may be repeated.",
+            "selection_ratio or, of one column, sex.fpr_gap; may be repeated.",
         ),
     ] = None,
     cutoff: Annotated[
