@@ -53,8 +53,9 @@ def page_payload(
 ) -> dict[str, Any]:
     shown = {name: record for name, record in front.evaluations.items() if not is_test(name)}
     described = detailed(front, () if chosen is None else (chosen,))
+    facts = facts_of(front)
     return {
-        "facts": facts_of(front) | {"notes": [*notes_of(front), *_of_others(front, baselines)]},
+        "facts": facts | {"notes": [*facts["notes"], *_of_others(facts["notes"], baselines)]},
         "points": _points(front),
         "parts": [_part(front, shown[name], front.facts, small) for name in sorted(shown, key=lambda name: name != on)],
         "baselines": [_baseline(front, name, other, on, small) for name, other in baselines.items()],
@@ -83,9 +84,8 @@ def facts_of(front: Frontier) -> dict[str, Any]:
     }
 
 
-def _of_others(front: Frontier, baselines: Mapping[str, Frontier]) -> list[str]:
+def _of_others(own: list[str], baselines: Mapping[str, Frontier]) -> list[str]:
     """What has to be known of frontiers that lie over this one and is not true of it: that they guess the group."""
-    own = notes_of(front)
     told = {name: other.facts.sentences[len(other.facts.notions) :] for name, other in baselines.items()}
     return [f"{name}: {said}" for name, sentences in told.items() for said in sentences if said not in own]
 
