@@ -17,7 +17,7 @@ from ..measures.cutoffs import NONE_GIVEN, Operating, OperatingPoint, Side
 from ..measures.decisions import decide
 from ..measures.further_columns import with_bounds
 from ..measures.notion_figures import figures_of, scores_of, with_figures, with_gaps, with_scores
-from ..measures.subgroup_gaps import with_subgroups
+from ..measures.subgroup_gaps import model_gaps, with_subgroups
 from ..measures.within_gaps import within_gaps
 from ..objectives import Array, Attribute, Groups, Task, Within, is_likelihood, take_groups, warn_of_proxies
 from ..objectives.strata import Strata
@@ -123,7 +123,7 @@ class HeldRows:
             record = with_gaps(record, within_gaps(record, scores, decided, task, *known))
         rest = (task, self.labels, self.attributes, self.weight)
         record = with_bounds(record, decide(scores, task) if decided is None else decided, *rest)
-        record = with_subgroups(record, scores, decided, *rest, self.groups)
+        record = with_subgroups(record, model_gaps(record, scores, decided, *rest, self.groups))
         return replace(record, operating=operating)
 
     def judge_at(

@@ -156,19 +156,10 @@ def decided_figures(favoured: Mask, good: Mask) -> dict[str, tuple[Array, Mask]]
     return found | {"error": (np.abs(made - good), everyone)}
 
 
-def with_subgroups(
-    record: Evaluation,
-    scores: Array,
-    decided: Any,
-    task: Task,
-    truth: NDArray[Any],
-    attributes: Sequence[Attribute],
-    weight: Array | None,
-    groups: Groups,
-) -> Evaluation:
+def with_subgroups(record: Evaluation, gaps: Sequence[SubgroupGaps]) -> Evaluation:
     """Return an evaluation with worst gaps of combinations, ``tpr_subgroup_gap``, and upper ends, (N,) each."""
     columns = dict(record.columns)
-    for each in model_gaps(record, scores, decided, task, truth, attributes, weight, groups):
+    for each in gaps:
         columns[f"{each.figure}_subgroup_gap"] = each.worst
         columns[f"{each.figure}_subgroup_gap_upper"] = each.most
     return replace(record, columns=columns)
