@@ -32,8 +32,8 @@ RUNS = {"german": 300, "compas": 200, "oulad": 60, "loans": 60, "adult": 40}
 VARIANTS: dict[str, dict[str, Any]] = {
     "as on this page": {},
     "1 600 rows": {"rows": 1600},
-    "chances of smaller trees": {"max_iter": 30, "learning_rate": 0.05},
-    "chances of larger trees": {"max_iter": 100, "learning_rate": 0.1, "max_leaf_nodes": 31},
+    "chances of 20 trees": {"trees": 20},
+    "chances of 120 trees": {"trees": 120},
 }
 
 
