@@ -10,18 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ..exceptions import InputError, spelling
-from .screen import (
-    AsJson,
-    Cross,
-    Groups,
-    Proxies,
-    Reference,
-    Small,
-    TableFile,
-    Weight,
-    path_option,
-    reads,
-)
+from . import words
+from .words import Number, Text, Texts, option, path_option, reads
 
 if TYPE_CHECKING:
     from ..measures import Audit
@@ -33,62 +23,45 @@ SIDES = ("above", "below")
 
 @reads
 def audit(
-    file: TableFile,
-    label: Annotated[str, typer.Option(metavar="COLUMN", help="True outcomes.")],
+    file: words.TableFile,
+    label: Annotated[str, option("COLUMN", "True outcomes.")],
     favourable: Annotated[
         list[str],
-        typer.Option(
-            metavar="LABEL",
-            help="Favourable outcome; or the side of the cut-off that is favourable, above or below; or both.",
-        ),
+        option("LABEL", "Favourable outcome; or the side of the cut-off that is favourable, above or below; or both."),
     ],
-    groups: Groups = None,
-    group_probabilities: Proxies = None,
-    score: Annotated[str | None, typer.Option(metavar="COLUMN", help="Scores.")] = None,
-    decision: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Decisions, with the same values as the label.")
-    ] = None,
-    cutoff: Annotated[
-        float | None, typer.Option(metavar="NUMBER", help="Cut-off on scores, one for all groups.")
-    ] = None,
-    approval_rate: Annotated[
-        float | None, typer.Option(metavar="NUMBER", help="Share of favourable decisions; the cut-off follows.")
-    ] = None,
+    groups: words.Groups = None,
+    group_probabilities: words.Proxies = None,
+    score: Annotated[Text, option("COLUMN", "Scores.")] = None,
+    decision: Annotated[Text, option("COLUMN", "Decisions, with the same values as the label.")] = None,
+    cutoff: Annotated[Number, option("NUMBER", "Cut-off on scores, one for all groups.")] = None,
+    approval_rate: words.Approved = None,
     costs: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FP,FN",
-            help="Costs of a false positive and a false negative, such as 5,1; the cut-off of the lowest cost is used.",
+        Text,
+        option(
+            "FP,FN",
+            "Costs of a false positive and a false negative, such as 5,1; the cut-off of the lowest cost is used.",
         ),
     ] = None,
-    notion: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Fairness criterion whose figures are added; may be repeated."),
-    ] = None,
-    control: Annotated[
-        str | None, typer.Option(metavar="COLUMNS", help="Compare groups within the levels of these columns.")
-    ] = None,
-    weight: Weight = None,
-    cross: Cross = False,
-    reference: Reference = None,
+    notion: Annotated[Texts, option("NAME", "Fairness criterion whose figures are added; may be repeated.")] = None,
+    control: Annotated[Text, option("COLUMNS", "Compare groups within the levels of these columns.")] = None,
+    weight: words.Weight = None,
+    cross: words.Cross = False,
+    reference: words.Reference = None,
     require: Annotated[
-        list[str] | None,
-        typer.Option(metavar="RULE", help='Requirement such as "selection_ratio.lower>=0.80"; may be repeated.'),
+        Texts, option("RULE", 'Requirement such as "selection_ratio.lower>=0.80"; may be repeated.')
     ] = None,
     baseline: Annotated[Path | None, path_option("Earlier audit to compare with, written with --json.")] = None,
-    json_output: AsJson = False,
+    json_output: words.AsJson = False,
     compare: Annotated[
         Literal["pairs", "subgroups"],
         typer.Option(help="Compare pairs of groups, and all combinations of columns with everyone too."),
     ] = "pairs",
-    min_size: Annotated[
-        int, typer.Option(metavar="N", help="Groups with fewer rows are listed and not compared.", min=1)
-    ] = 30,
-    confidence: Annotated[float, typer.Option(metavar="NUMBER", help="Confidence level of intervals.")] = 0.95,
+    min_size: Annotated[int, option("N", "Groups with fewer rows are listed and not compared.", min=1)] = 30,
+    confidence: Annotated[float, option("NUMBER", "Confidence level of intervals.")] = 0.95,
     simultaneous: Annotated[
         bool, typer.Option("--simultaneous", help="Intervals of gaps hold for all groups at once.")
     ] = False,
-    small: Small = 10,
+    small: words.Small = 10,
     *,
     reading: dict[str, Any],
 ) -> None:

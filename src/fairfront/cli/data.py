@@ -9,7 +9,8 @@ import typer
 from rich.markup import escape
 
 from ..exceptions import InputError
-from .screen import AsJson, interruptible, say, screen
+from . import words
+from .screen import interruptible, say, screen
 from .tables import table_of
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ Name = Annotated[str, typer.Argument(help="Name of the data set, as in the list.
 
 
 @data_app.command("list")
-def list_data(json_output: AsJson = False) -> None:
+def list_data(json_output: words.AsJson = False) -> None:
     """List the data sets, their terms, targets and groups.
 
     Example: fairfront data list --json

@@ -7,12 +7,13 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.console import Console
 
 from ..exceptions import MissingExtraError
-from .screen import Overwrite, path_option, say, screen, tell
+from . import words
+from .screen import say, screen, tell
 from .tables import table_of
+from .words import option, path_option
 
 if TYPE_CHECKING:
     from ..datasets import Dataset
@@ -27,13 +28,9 @@ def demo(
     output: Annotated[Path, path_option("Folder to write the picture and the page to.", "--output", "-o")] = Path(
         "demo-output"
     ),
-    rows: Annotated[
-        int, typer.Option(metavar="N", help="Number of synthetic loan applications.", min=600, max=10_000_000)
-    ] = 6000,
-    seed: Annotated[
-        int, typer.Option(metavar="N", help="Seed of the data and of the split.", min=0, max=2**32 - 1)
-    ] = 0,
-    overwrite: Overwrite = False,
+    rows: Annotated[int, option("N", "Number of synthetic loan applications.", min=600, max=10_000_000)] = 6000,
+    seed: Annotated[int, option("N", "Seed of the data and of the split.", min=0, max=2**32 - 1)] = 0,
+    overwrite: words.Overwrite = False,
 ) -> None:
     """Run the whole workflow on embedded data, to a chosen model.
 

@@ -10,20 +10,21 @@ from typing import Annotated, Any
 import typer
 
 from ..exceptions import FairfrontWarning
-from .screen import RunFolder, Sign, Trust, checked, reads, run_at, say, screen
+from . import words
+from .screen import run_at, say, screen
+from .words import checked, option, reads
 
 
 @reads
 def evaluate(
-    run: RunFolder,
+    run: words.RunFolder,
     file: Annotated[
-        Path,
-        typer.Argument(help="CSV, TSV, Parquet or Feather with the columns of training.", callback=checked),
+        Path, typer.Argument(help="CSV, TSV, Parquet or Feather with the columns of training.", callback=checked)
     ],
-    name: Annotated[str, typer.Option(metavar="NAME", help="What the rows are, such as oot (out of time).")],
-    trust: Trust = None,
+    name: Annotated[str, option("NAME", "What the rows are, such as oot (out of time).")],
+    trust: words.Trust = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the evaluation of that name.")] = False,
-    sign: Sign = None,
+    sign: words.Sign = None,
     *,
     reading: dict[str, Any],
 ) -> None:

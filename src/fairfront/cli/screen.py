@@ -1,136 +1,33 @@
-"""What all commands share: options, the screen, and errors as one sentence."""
+"""What all commands share: the screen, what they read first, and errors as one sentence."""
 
 from __future__ import annotations
 
 import difflib
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial, wraps
-from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
 
 from .. import __version__
 from ..exceptions import FairfrontError, InputError, spelling
-from .words import OPTIONS
+from .words import OPTIONS, name_of
 
 if TYPE_CHECKING:
     from ..runs import Run
     from ..runs.champion import Champion
+    from ..storage.seals import Inventory
 
 Mistake: type[Exception] = typer.BadParameter.__mro__[2]
 """What typer raises where words cannot be read as a command; it has no public name of its own."""
 SHOWN = 60
 INTERRUPTED = 130
 """Exit code of a command that got SIGINT: 128 and its number."""
-
-
-def checked(param: typer.CallbackParam, path: Path | None) -> Path | None:
-    """Return a path as it was given; what the system does not take is refused under the name of its option."""
-    if path is not None:
-        try:
-            path.lstat()
-        except (FileNotFoundError, NotADirectoryError):
-            pass
-        except OSError:
-            from ..validation import check_path
-
-            check_path(path, _name_of(param))
-    return path
-
-
-def path_option(help: str, *names: str) -> Any:
-    """Return an option that names a file or folder."""
-    return typer.Option(*names, metavar="PATH", help=help, callback=checked)
-
-
-TableFile = Annotated[
-    Path, typer.Argument(help="CSV, TSV, Parquet or Feather; CSV and TSV may be gzipped.", callback=checked)
-]
-RunFolder = Annotated[Path, typer.Argument(help="Folder written by fairfront trace.", callback=checked)]
-GROUPED = typer.Option(metavar="COLUMNS", help="Sensitive features, such as sex,race:ref=White or age:bands=25,40,65.")
-Groups = Annotated[str | None, GROUPED]
-Reference = Annotated[
-    str | None,
-    typer.Option("--ref", metavar="GROUP", help='Reference group of one column, or with --cross, such as "White & M".'),
-]
-Proxies = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMNS", help="Instead of groups: their probabilities, such as p_black,p_white:ref."),
-]
-Weight = Annotated[str | None, typer.Option(metavar="COLUMN", help="Sample weights.")]
-Trust = Annotated[
-    list[str] | None, typer.Option(metavar="TYPE", help="Type inside an estimator that may be loaded; may be repeated.")
-]
-Cross = Annotated[bool, typer.Option("--cross", help="Compare combinations of the group columns (intersections).")]
-Columns = list[str] | None
-Drop = Annotated[Columns, typer.Option(metavar="COLUMN", help="Column to leave out; may be repeated.")]
-Allow = Annotated[
-    Columns, typer.Option(metavar="COLUMN", help="Column to keep although it would be refused; may be repeated.")
-]
-AsText = Annotated[Columns, typer.Option(metavar="COLUMN", help="Column to read as categories; may be repeated.")]
-AsNumbers = Annotated[
-    Columns, typer.Option("--number", metavar="COLUMN", help="Column to read as numbers; may be repeated.")
-]
-AsDates = Annotated[
-    Columns,
-    typer.Option("--date", metavar="COLUMN=FORMAT", help="Dates, such as applied=%d.%m.%Y; may be repeated."),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what this command wrote there before.")]
-Small = Annotated[
-    int,
-    typer.Option(
-        metavar="N", help="Round counts below this: 10, or 0 for exact counts, where the rows may be seen anyway."
-    ),
-]
-Data = Annotated[
-    Path | None, path_option("With --small 0: the file that the run was traced from; of a dossier, the one searched.")
-]
-Incumbent = Annotated[
-    Path | None, path_option("Of a dossier: the model in use, where it was given to alternatives as a file or folder.")
-]
-Sign = Annotated[Path | None, path_option("PEM file of the Ed25519 private key to sign with (extra sign).")]
-
-READING: dict[str, Any] = {
-    "missing": Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="Additional string read as missing; may be repeated.")
-    ],
-    "delimiter": Annotated[
-        str | None, typer.Option(metavar="CHARACTER", help="Field delimiter (default: comma, or as the header).")
-    ],
-    "encoding": Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Encoding of a text file (default: utf-8), such as cp1252, latin-1 or utf-16."
-        ),
-    ],
-    "decimal": Annotated[
-        Literal["point", "comma"] | None,
-        typer.Option(help="Decimal mark of numbers that can be read in two ways: 1,234."),
-    ],
-}
-"""How files are read: the options of every command that reads one."""
-
-
-def reads(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command, which takes them as the mapping ``reading``, the options of how files are read."""
-    own = signature(command, eval_str=True)
-    more = [Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=kind) for name, kind in READING.items()]
-    known = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in own.parameters.values() if each.name != "reading"]
-
-    @wraps(command)
-    def run(**given: Any) -> None:
-        reading = {name: given.pop(name) for name in READING}
-        command(**given, reading={**reading, "missing": tuple(reading["missing"] or ())})
-
-    run.__signature__ = own.replace(parameters=[*known, *more])  # type: ignore[attr-defined]
-    run.__annotations__ = {each.name: each.annotation for each in (*known, *more)}
-    return run
 
 
 def _show_version(asked: bool) -> None:
@@ -226,17 +123,13 @@ def _sentence(error: Any) -> str:
     elif param is None:
         what = _joined(error.format_message())
     elif hasattr(error, "param_type"):
-        what = f"{_name_of(param)} is missing, expected: {_joined(param.help or 'a value')}"
+        what = f"{name_of(param)} is missing, expected: {_joined(param.help or 'a value')}"
     else:
         reading = getattr(error.__cause__, "errors", None)  # knows the value that could not be read
         found = f" is {_short(repr(reading()[0]['input']))}" if reading is not None else ""
         expected = _joined(error.message).removeprefix("value error, ").partition(", unable to parse")[0]
-        what = f"{_name_of(param)}{found}: {expected}"
+        what = f"{name_of(param)}{found}: {expected}"
     return f"{what}; see {path} --help."
-
-
-def _name_of(param: Any) -> str:
-    return str(param.opts[0] if param.param_type_name == "option" else param.name.upper())
 
 
 def _joined(text: str) -> str:
@@ -246,6 +139,35 @@ def _joined(text: str) -> str:
 
 def _short(text: str) -> str:
     return text if len(text) <= SHOWN else f"{text[: SHOWN // 2]}...{text[-SHOWN // 4 :]}"
+
+
+def given_of(context: typer.Context, kind: Any) -> dict[str, Any]:
+    """Return the options of a command that are fields of a record, but for those that were not given."""
+    known = {name: value for name, value in context.params.items() if name in kind.__dataclass_fields__}
+    return {name: value for name, value in known.items() if value not in (None, [], ())}
+
+
+def key_of_new(output: Path, kind: Inventory, overwrite: bool, sign: Path | None) -> Any:
+    """Return the key to sign with, read before the work, of a folder that may be written."""
+    from ..runs.decision_chain import check_kept
+    from ..runs.manifest import key_of
+    from ..storage.places import check_new_folder
+
+    check_new_folder(output, kind, overwrite)
+    if output.exists():
+        check_kept(output, 0, sign)
+    return key_of(sign)
+
+
+@contextmanager
+def resumable(checkpoint: Path | None) -> Iterator[None]:
+    """Say, where work is interrupted, that a checkpoint has what was found."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint is None or not checkpoint.exists():
+            raise
+        raise KeyboardInterrupt(f"{checkpoint} has what was found: go on with the same command and --resume") from None
 
 
 def stored_at(path: Path, kind: Any, expected: str, trusted: list[str] | None) -> Any:

@@ -10,24 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ..exceptions import InputError
-from .screen import (
-    Data,
-    Incumbent,
-    Overwrite,
-    RunFolder,
-    Sign,
-    Small,
-    Trust,
-    champion_at,
-    check_data,
-    checked,
-    path_option,
-    reads,
-    run_at,
-    screen,
-    stored_at,
-    tell,
-)
+from . import words
+from .screen import champion_at, check_data, run_at, screen, stored_at, tell
+from .words import Text, Texts, checked, option, path_option, reads
 
 if TYPE_CHECKING:
     from ..runs import Run
@@ -36,61 +21,46 @@ LISTED = 20
 
 
 def select(
-    run: RunFolder,
+    run: words.RunFolder,
     output: Annotated[Path, path_option("Folder to write the model to.", "--output", "-o")],
     least_gap: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Smallest gap: tpr, fpr, selection, error, or a column such as sex.tpr_gap."),
+        Text, option("NAME", "Smallest gap: tpr, fpr, selection, error, or a column such as sex.tpr_gap.")
     ] = None,
     most: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Largest value of a column that is better when larger: auc, selection_ratio."
-        ),
+        Text, option("NAME", "Largest value of a column that is better when larger: auc, selection_ratio.")
     ] = None,
     within: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=NUMBER",
-            help="How much worse than the best a column may be, such as error=0.005; may be repeated.",
-        ),
+        Texts,
+        option("NAME=NUMBER", "How much worse than the best a column may be, such as error=0.005; may be repeated."),
     ] = None,
-    at_most: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=NUMBER", help="Upper limit, such as tpr_gap=.02; may be repeated.")
-    ] = None,
+    at_most: Annotated[Texts, option("NAME=NUMBER", "Upper limit, such as tpr_gap=.02; may be repeated.")] = None,
     at_least: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=NUMBER", help="Lower limit, such as selection_ratio=.8; may be repeated."),
+        Texts, option("NAME=NUMBER", "Lower limit, such as selection_ratio=.8; may be repeated.")
     ] = None,
-    id: Annotated[int | None, typer.Option(metavar="N", help="The model with this id.")] = None,
+    id: Annotated[int | None, option("N", "The model with this id.")] = None,
     knee: Annotated[bool, typer.Option("--knee", help="The knee of the training frontier.")] = False,
-    confidence: Annotated[
-        float, typer.Option(metavar="NUMBER", help="Rules hold with this confidence; 0 uses expected gaps.")
-    ] = 0.95,
-    reason: Annotated[
-        str, typer.Option(metavar="TEXT", help="Why this model; goes into the record and the card.")
-    ] = "",
-    by: Annotated[str, typer.Option(metavar="TEXT", help="Who decides.")] = "",
-    owner: Annotated[str, typer.Option(metavar="TEXT", help="Who answers for the model; for the card.")] = "",
-    model_version: Annotated[str, typer.Option(metavar="TEXT", help="Version of the model; for the card.")] = "",
-    use: Annotated[str, typer.Option(metavar="TEXT", help="Intended use; for the card.")] = "",
-    monitoring: Annotated[str, typer.Option(metavar="TEXT", help="Monitoring plan; for the card.")] = "",
+    confidence: Annotated[float, option("NUMBER", "Rules hold with this confidence; 0 uses expected gaps.")] = 0.95,
+    reason: Annotated[str, option("TEXT", "Why this model; goes into the record and the card.")] = "",
+    by: Annotated[str, option("TEXT", "Who decides.")] = "",
+    owner: Annotated[str, option("TEXT", "Who answers for the model; for the card.")] = "",
+    model_version: Annotated[str, option("TEXT", "Version of the model; for the card.")] = "",
+    use: Annotated[str, option("TEXT", "Intended use; for the card.")] = "",
+    monitoring: Annotated[str, option("TEXT", "Monitoring plan; for the card.")] = "",
     about: Annotated[Path | None, path_option("JSON or TOML file: owner, version, use, monitoring.", "--about")] = None,
     format: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Further form of the card: cyclonedx, huggingface; may be repeated."),
+        Texts, option("NAME", "Further form of the card: cyclonedx, huggingface; may be repeated.")
     ] = None,
     onnx: Annotated[bool, typer.Option("--onnx", help="Also write model.onnx.")] = False,
     keep: Annotated[
         Literal["all", "chosen"],
         typer.Option(help="What stays in the run: all models, or the chosen and the unconstrained ones only."),
     ] = "all",
-    trust: Trust = None,
-    overwrite: Overwrite = False,
-    small: Small = 10,
-    data: Data = None,
-    incumbent: Incumbent = None,
-    sign: Sign = None,
+    trust: words.Trust = None,
+    overwrite: words.Overwrite = False,
+    small: words.Small = 10,
+    data: words.Data = None,
+    incumbent: words.Incumbent = None,
+    sign: words.Sign = None,
 ) -> None:
     """Choose a model of a run and write it with its card.
 
@@ -188,17 +158,11 @@ def predict(
         Path, typer.Argument(help="CSV, TSV, Parquet or Feather with the columns of training.", callback=checked)
     ],
     output: Annotated[Path, path_option("CSV file to write.", "--output", "-o")],
-    keep: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="Column of the input to copy; may be repeated.")
-    ] = None,
-    reasons: Annotated[
-        int, typer.Option(metavar="K", help="Name the K columns that speak most against each person (linear models).")
-    ] = 0,
-    exposure: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Predict values for this exposure instead of per unit of it.")
-    ] = None,
-    trust: Trust = None,
-    overwrite: Overwrite = False,
+    keep: Annotated[Texts, option("COLUMN", "Column of the input to copy; may be repeated.")] = None,
+    reasons: Annotated[int, option("K", "Name the K columns that speak most against each person (linear models).")] = 0,
+    exposure: Annotated[Text, option("COLUMN", "Predict values for this exposure instead of per unit of it.")] = None,
+    trust: words.Trust = None,
+    overwrite: words.Overwrite = False,
     *,
     reading: dict[str, Any],
 ) -> None:

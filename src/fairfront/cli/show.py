@@ -11,24 +11,10 @@ import typer
 from rich.markup import escape
 
 from ..exceptions import ChangedError, InputError
-from .screen import (
-    AsJson,
-    Data,
-    Incumbent,
-    Overwrite,
-    RunFolder,
-    Small,
-    Trust,
-    champion_at,
-    checked,
-    path_option,
-    printable,
-    run_at,
-    say,
-    screen,
-    stored_at,
-)
+from . import words
+from .screen import champion_at, printable, run_at, say, screen, stored_at
 from .tables import table_of
+from .words import Text, checked, option, path_option
 
 if TYPE_CHECKING:
     from ..runs.verification import Check
@@ -39,18 +25,15 @@ AGREES = {True: "same", False: "differs", None: ""}
 
 
 def show(
-    run: RunFolder,
-    id: Annotated[
-        list[int] | None, typer.Option(metavar="N", help="Model whose rates are shown; may be repeated.")
-    ] = None,
+    run: words.RunFolder,
+    id: Annotated[list[int] | None, option("N", "Model whose rates are shown; may be repeated.")] = None,
     on: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Rows whose figures are shown: validation, held_out, or a name of evaluate."),
+        Text, option("NAME", "Rows whose figures are shown: validation, held_out, or a name of evaluate.")
     ] = None,
-    trust: Trust = None,
-    json_output: AsJson = False,
-    small: Small = 10,
-    data: Data = None,
+    trust: words.Trust = None,
+    json_output: words.AsJson = False,
+    small: words.Small = 10,
+    data: words.Data = None,
 ) -> None:
     """Show a run: candidate models, a picture, rates per group.
 
@@ -89,14 +72,14 @@ def show(
 
 
 def report(
-    run: RunFolder,
+    run: words.RunFolder,
     output: Annotated[Path, path_option("HTML file to write.", "--output", "-o")],
-    id: Annotated[int | None, typer.Option(metavar="N", help="Model to open on (default: the suggested one).")] = None,
-    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
-    trust: Trust = None,
-    overwrite: Overwrite = False,
-    small: Small = 10,
-    data: Data = None,
+    id: Annotated[int | None, option("N", "Model to open on (default: the suggested one).")] = None,
+    title: Annotated[Text, typer.Option(help="Title of the page.")] = None,
+    trust: words.Trust = None,
+    overwrite: words.Overwrite = False,
+    small: words.Small = 10,
+    data: words.Data = None,
 ) -> None:
     """Write the explorer of a run: an HTML page to choose in.
 
@@ -125,17 +108,15 @@ def verify(
         ),
     ],
     data: Annotated[
-        Path | None,
-        path_option("Input file, for a model of --small 0, one that was removed, or one of a dossier."),
+        Path | None, path_option("Input file, for a model of --small 0, one that was removed, or one of a dossier.")
     ] = None,
     evaluated: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="PATH", help="File of an evaluation of the run, judged again; may be repeated."),
+        list[Path] | None, option("PATH", "File of an evaluation of the run, judged again; may be repeated.")
     ] = None,
     key: Annotated[Path | None, path_option("PEM file of the Ed25519 public key that must have signed it.")] = None,
-    incumbent: Incumbent = None,
-    trust: Trust = None,
-    json_output: AsJson = False,
+    incumbent: words.Incumbent = None,
+    trust: words.Trust = None,
+    json_output: words.AsJson = False,
 ) -> None:
     """Reproduce a run, model or dossier and compare all fields.
 
