@@ -17,6 +17,7 @@ from fairfront.solvers import Knot
 from fairfront.solvers.constraints import with_guards
 from fairfront.solvers.knots import knot_solver
 from fairfront.solvers.leave_one_out import LeaveOneOut, stations
+from fairfront.solvers.left_out_people import people_blocks
 from fairfront.solvers.newton import newton_path
 from tests.support.places import DATA
 
@@ -288,3 +289,14 @@ def test_what_is_between_stations_is_interpolated_where_the_same_gaps_bind() -> 
     assert places[1][2] == 0.0
     assert places[4] == (4, 4, 0.0)
     assert all(place[:2] == (1, 4) and 0.0 < place[2] < 1.0 for place in places[2:4])
+
+
+@pytest.mark.parametrize("ends", [[3, 40, 41, 100], [100], [1, 2, 3, 100]])
+def test_blocks_of_rows_follow_on_each_other_and_end_with_cells_where_these_are_large(ends: list[int]) -> None:
+    blocks = people_blocks(None, np.array(ends), 24)
+    rows = [block.rows for block in blocks]
+    assert np.concatenate([np.arange(100)[each] for each in rows]).tolist() == list(range(100))
+    assert all(0 < block.people <= 24 for block in blocks)
+    for end in ends:  # a cell ends inside a block only where too few rows would be before or the block would go on
+        inside = [each for each in rows if isinstance(each, slice) and each.start < end < each.stop]
+        assert all(end - each.start < 6 or any(each.stop == other for other in ends) for each in inside)

@@ -21,8 +21,8 @@ from .moments import Spread, added, spreads_of, taken
 if TYPE_CHECKING:
     from ..frontier.dask_judgement import ScoreBins
 
-BLOCK = 1 << 20
-"""Entries of models by rows that are copied at once."""
+BLOCK, SORTED = 1 << 20, 1 << 15
+"""Entries of models by rows that are copied at once, and those that are sorted at once in the processor's cache."""
 
 
 def row_weight(sample_weight: ArrayLike | None, n: int) -> Array:
@@ -35,9 +35,9 @@ def membership(codes: NDArray[Any], c: int) -> Array:
     return codes if codes.ndim == 2 else np.asarray(codes[:, None] == np.arange(c), dtype=np.float64)
 
 
-def blocks(N: int, n: int) -> Iterator[slice]:
-    """Cut N models into blocks of about `BLOCK` entries, so that copies stay small."""
-    size = max(1, BLOCK // max(1, n))
+def blocks(N: int, n: int, entries: int = BLOCK) -> Iterator[slice]:
+    """Cut N models into blocks of about so many entries, so that copies stay small."""
+    size = max(1, entries // max(1, n))
     for start in range(0, N, size):
         yield slice(start, min(N, start + size))
 
@@ -273,7 +273,7 @@ def auc(scores: ArrayLike, is_positive: ArrayLike, sample_weight: ArrayLike | No
     whole = up.sum() * across.sum()
     if whole == 0:
         return np.full(len(ranked), np.nan)
-    area = [_area(ranked[part], up, across) for part in blocks(*ranked.shape)]
+    area = [_area(ranked[part], up, across) for part in blocks(len(ranked), len(positive), SORTED)]
     return np.asarray(np.clip(np.concatenate([np.empty(0), *area]) / whole, 0.0, 1.0))
 
 

@@ -35,6 +35,7 @@ from ..problems import LinearProblem
 from ..problems.point import Bordered
 from ..problems.resources import in_threads
 from .base import TINY
+from .left_out_people import Block, people_blocks
 
 Ints = NDArray[np.intp]
 Place = tuple[int, int, float]  # two points, and the share of the way from the first to the second
@@ -48,73 +49,6 @@ ROUNDS, MOST, STILL = 2, 40, 1e-13
 """Times that a step is taken, most times where C makes it exact, and the share of the moves whose change ends it."""
 ALONE = 1e-9  # share of an average that is left without the only person in it, who is then taken to change no gap
 PER_ENTRY, THREAD = 0.1, 1e6  # nanoseconds per row and pair of weights, and those that are worth a thread
-
-
-@dataclass(frozen=True, eq=False)
-class Block:
-    """Sorted rows of ``people`` people with m rows each, which are left out together."""
-
-    rows: Ints | slice
-    people: int
-    m: int = 1
-
-    def total(self, values: Array) -> Array:
-        """Return sums (..., people) of values (..., rows)."""
-        return values if self.m == 1 else values.reshape(*values.shape[:-1], self.people, self.m).sum(axis=-1)
-
-    def spread(self, values: Array) -> Array:
-        """Return values (..., people) at all their rows."""
-        return values if self.m == 1 else np.repeat(values, self.m, axis=-1)
-
-    def by_person(self, values: Array) -> Array:
-        """Return values (K, rows, ...) as (people, m K, ...)."""
-        K, _, *rest = values.shape
-        return np.moveaxis(values.reshape(K, self.people, self.m, *rest), 0, 2).reshape(self.people, self.m * K, *rest)
-
-    def by_row(self, values: Array) -> Array:
-        """Return values (people, m K) as (K, rows)."""
-        return np.moveaxis(values.reshape(self.people, self.m, -1), 2, 0).reshape(-1, self.people * self.m)
-
-    def squares(self, U: Array) -> Array:
-        """Return h = U U^T of every person from U (K, rows, r): (rows,), or (people, m K, m K) of several scores."""
-        if len(U) * self.m == 1:
-            return np.asarray(np.einsum("nr,nr->n", U[0], U[0]), dtype=np.float64)
-        each = self.by_person(U)
-        return np.asarray(each @ each.swapaxes(1, 2), dtype=np.float64)
-
-    def solver(self, h: Array, v: Array, clip: float) -> tuple[Any, int]:
-        """Return what solves s = h (r + v s) + b for r and b (K, rows), and how many rows had their h v clipped."""
-        if h.ndim == 1:
-            own = h * v[0, 0]
-            rest = 1.0 - np.minimum(own, clip)
-            return lambda r, b: (h * r + b) / rest, int((own > clip).sum())
-        split = h.reshape(*h.shape[:2], self.m, -1)
-        blocks = np.moveaxis(v.reshape(*v.shape[:2], -1, self.m), (2, 3), (0, 1))  # (people, m, K, K)
-        own = np.einsum("gimb,gmbc->gimc", split, blocks).reshape(h.shape)
-        rough = np.flatnonzero(np.sqrt((own * own).sum(axis=(1, 2))) > clip)
-        top = np.linalg.eigvals(own[rough]).real.max(axis=1, initial=0.0)
-        own[rough] *= np.minimum(1.0, clip / np.maximum(top, TINY))[:, None, None]
-        rest = np.eye(own.shape[1]) - own
-
-        def solve(r: Array, b: Array) -> Array:
-            known = h @ self.by_person(r)[..., None] + self.by_person(b)[..., None]
-            return self.by_row(np.linalg.solve(rest, known)[..., 0])
-
-        return solve, int((top > clip).sum()) * self.m
-
-
-def people_blocks(person: Ints | None, n: int, size: int) -> list[Block]:
-    """Cut n rows into blocks of whole people with about ``size`` rows; None: every row is another person."""
-    if person is None:
-        return [Block(slice(a, min(a + size, n)), min(size, n - a)) for a in range(0, n, size)]
-    order = np.argsort(person, kind="stable")
-    _, first, counts = np.unique(person[order], return_index=True, return_counts=True)
-    found = []
-    for m in np.unique(counts).tolist():
-        rows, some = order[first[counts == m][:, None] + np.arange(m)], max(1, size // m)
-        parts = (rows[a : a + some] for a in range(0, len(rows), some))
-        found += [Block(part.reshape(-1), len(part), m) for part in parts]
-    return found
 
 
 class Moves(NamedTuple):
@@ -155,7 +89,10 @@ class At:
 
 @dataclass(frozen=True, eq=False)
 class Station:
-    """Where P = T T^T (T of shape (K, d, r)), P m (e, K, d), Q (q, K, d), R, m^T P m and m^T Q are taken."""
+    """Where P = T T^T (T of shape (K, d, r)), P m (e, K, d), Q (q, K, d), R, m^T P m and m^T Q are taken.
+
+    ``kept`` are those of the averages at the point, with their signs S (e, q), that rows of a block count in.
+    """
 
     bent: bool
     T: NDArray[Any]
@@ -164,6 +101,8 @@ class Station:
     R: Array
     mm: Array
     mq: Array
+    S: Array
+    kept: Ints
 
     @classmethod
     def of(cls, problem: LinearProblem, at: At, single: bool) -> Station:
@@ -172,7 +111,15 @@ class Station:
         Pm = (at.m @ inverse.T) @ inverse.T.T
         T = inverse.T.reshape(*at.W.shape, -1).astype(np.float32 if single else np.float64)
         rows, across = (each.reshape(-1, *at.W.shape) for each in (Pm, inverse.Q.T))
-        return cls(inverse.bent, T, rows, across, inverse.R, at.m @ Pm.T, at.m @ inverse.Q)
+        products = at.m @ Pm.T, at.m @ inverse.Q
+        return cls(inverse.bent, T, rows, across, inverse.R, *products, at.S, np.arange(len(at.averages)))
+
+    def within(self, inside: NDArray[np.bool_]) -> Station:
+        """Leave averages (e,) out that no row counts in, and gaps that compare none of the others."""
+        e = np.flatnonzero(inside)
+        q = np.flatnonzero(self.S[e].any(axis=0))
+        products = self.R[np.ix_(q, q)], self.mm[np.ix_(e, e)], self.mq[np.ix_(e, q)]
+        return Station(self.bent, self.T, self.Pm[e], self.Q[q], *products, self.S[np.ix_(e, q)], e)
 
     def moves(self, block: Block, X: Array) -> Moves:
         """Of rows X (rows, d)."""
@@ -225,7 +172,8 @@ class LeaveOneOut:
         used = sorted({j for a, b, _ in places for j in (a, b)})
         taken = {j: Station.of(problem, points[j], not self.squared) for j in used}
         people, some = None if self.person is None else self.person[cells.order], problem.K * size
-        blocks = people_blocks(people, cells.n, problem.piece.design.rows_per_chunk(some))
+        ends = cells.offsets[1:] if cells.shares is None else np.array([cells.n])
+        blocks = people_blocks(people, ends, problem.piece.design.rows_per_chunk(some))
         found, clipped = np.empty((len(W), problem.K, cells.n)), np.zeros(len(W), dtype=np.intp)
         want = int(cells.n * size**2 * PER_ENTRY / THREAD)
         parts = in_threads(lambda block: self._left_out(block, points, places, taken), blocks, want)
@@ -239,46 +187,61 @@ class LeaveOneOut:
     ) -> tuple[Array, Ints]:
         """Return scores (N, K, rows) of a block without each of its people, and how many of its rows were clipped."""
         piece, K = self.problem.piece, self.problem.K
-        X = piece.design.X[block.rows]
-        moves = {j: station.moves(block, X) for j, station in taken.items()}
+        X, weight = piece.design.X[block.rows], self.members[:, block.rows]
+        counts = np.flatnonzero((weight != 0.0).any(axis=1))
+        near = {j: station.within(np.isin(points[j].averages, counts)) for j, station in taken.items()}
+        moves = {j: station.moves(block, X) for j, station in near.items()}
+        shares = {j: self._shares(block, points[j].averages[station.kept], weight) for j, station in near.items()}
         scores = (np.concatenate([at.W for at in points]) @ X.T).reshape(len(points), K, -1)
-        rows, clipped = (piece.targets[block.rows], self.members[:, block.rows]), np.zeros(len(points), dtype=np.intp)
+        rows, clipped = (piece.targets[block.rows], weight[-1]), np.zeros(len(points), dtype=np.intp)
         for j, (at, (a, b, share)) in enumerate(zip(points, places, strict=True)):
-            s, clipped[j] = self._moved(block, at, moves[a].towards(moves[b], share), taken[a], scores[j], *rows)
+            between = moves[a].towards(moves[b], share)
+            s, clipped[j] = self._moved(block, at, between, near[a], scores[j], *rows, shares[a])
             scores[j] += s
         return scores, clipped
 
+    def _shares(self, block: Block, averages: Ints, weight: Array) -> Array:
+        """Return t (e, rows): the weight of a row in an average, as a share of what is left without its person."""
+        layout, inside = self.problem.layout, weight[averages]
+        total = np.array([layout.cells.weight[layout.averages[a].cells].sum() for a in averages])
+        left = block.spread(total[:, None] - block.total(inside))
+        return np.divide(inside, left, out=np.zeros_like(inside), where=left > ALONE * total[:, None])
+
     def _moved(
-        self, block: Block, at: At, moves: Moves, station: Station, scores: Array, target: Array, weight: Array
+        self,
+        block: Block,
+        at: At,
+        moves: Moves,
+        station: Station,
+        scores: Array,
+        target: Array,
+        weight: Array,
+        t: Array,
     ) -> tuple[Array, int]:
         """Return how far scores (K, rows) of a block move without each of its people, and how many were clipped."""
-        layout = self.problem.layout
-        averages = [layout.averages[a] for a in at.averages]
-        used = {Quantity("loss"), *(each.quantity for each in averages)}
+        layout, S, kappa, M = self.problem.layout, station.S, at.kappa[station.kept], at.M[station.kept]
+        quantities = [layout.averages[a].quantity for a in at.averages[station.kept]]
         bound = dict(zip(dict(layout.quantities), (m for m, _ in self.problem.measures), strict=True))
+        used = {Quantity("loss"), *quantities}
         seen = {each: bound[each].value_slope(scores, target) for each in used}
         bend = {each: bound[each].curvature(scores, target) for each in used}
-        inside = weight[at.averages]
-        total = np.array([layout.cells.weight[each.cells].sum() for each in averages])
-        left = block.spread(total[:, None] - block.total(inside))
-        t = np.divide(inside, left, out=np.zeros_like(inside), where=left > ALONE * total[:, None])
-        v, own = bend[Quantity("loss")] * weight[-1], seen[Quantity("loss")][1] * weight[-1]
-        for kappa, part, each in zip(at.kappa, t, averages, strict=True):
-            v = v + kappa * part * bend[each.quantity]
-        value = np.array([seen[each.quantity][0] for each in averages]).reshape(t.shape)
-        slope = np.array([seen[each.quantity][1] for each in averages]).reshape(len(t), *scores.shape)
+        v, own = bend[Quantity("loss")] * weight, seen[Quantity("loss")][1] * weight
+        for share, part, each in zip(kappa, t, quantities, strict=True):
+            v = v + share * part * bend[each]
+        value = np.array([seen[each][0] for each in quantities]).reshape(t.shape)
+        slope = np.array([seen[each][1] for each in quantities]).reshape(len(t), *scores.shape)
         solve, clipped = block.solver(moves.h, v, EXACT_CLIP if self.squared else CLIP)
         whole, s = block.total(t), np.zeros_like(scores)
-        eta, y = np.zeros((at.S.shape[1], block.people)), np.zeros(whole.shape)
+        eta, y = np.zeros((S.shape[1], block.people)), np.zeros(whole.shape)
         for more in reversed(range(MOST if self.exact else ROUNDS if len(t) else 1)):
-            before, kappas = s, at.kappa[:, None] + at.S @ eta
-            r = own + np.einsum("en,ekn->kn", block.spread(kappas) * t, slope)
-            dz = at.S.T @ block.total(t * (block.spread(at.M[:, None] + y) - value - (slope * s).sum(axis=1)))
-            pulled = np.einsum("en,ekn->kn", block.spread(kappas * whole), moves.Pm)
-            s = solve(r, -pulled - np.einsum("qn,qkn->kn", block.spread(dz), moves.Q))
+            before, kappas = s, kappa[:, None] + S @ eta
+            r = own + ((block.spread(kappas) * t)[:, None] * slope).sum(axis=0)
+            dz = S.T @ block.total(t * (block.spread(M[:, None] + y) - value - (slope * s).sum(axis=1)))
+            pulled = (block.spread(kappas * whole)[:, None] * moves.Pm).sum(axis=0)
+            s = solve(r, -pulled - (block.spread(dz)[:, None] * moves.Q).sum(axis=0))
             if not more or np.abs(s - before).max(initial=0.0) <= STILL * np.abs(s).max(initial=0.0):
                 break
-            felt = r + np.einsum("abn,bn->an", v, s)
+            felt = r + (v * s).sum(axis=1)
             eta = block.total((moves.Q * felt).sum(axis=1)) - station.mq.T @ (kappas * whole) - station.R @ dz
             y = block.total((moves.Pm * felt).sum(axis=1)) - station.mm @ (kappas * whole) - station.mq @ dz
         return s, clipped
