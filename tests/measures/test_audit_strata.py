@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairfront as ff
-from fairfront.measures.lines import mantel_haenszel_gap, mantel_haenszel_ratio
+from fairfront.measures.mantel_haenszel import mantel_haenszel_gap, mantel_haenszel_ratio
 from fairfront.objectives.strata import Strata
 
 

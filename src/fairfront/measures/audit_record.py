@@ -17,12 +17,14 @@ from ..objectives.proxies import PROXY_NOTE
 from ..validation import BACKENDS, check_choice, counted
 from .claims import Verdict, parse_requirement, verdict_of
 from .counts import Counts
-from .disclosure import LIMIT, ROUNDED, WITHIN, check_small
+from .disclosure import LIMIT, ROUNDED, check_small
 from .figures import Column
-from .group_table import GroupTable, published_strata, published_table, tabulate
+from .group_table import GroupTable, tabulate
 from .judged import Judged
-from .lines import ALL, Lines, lines_of, pooled_columns
+from .lines import ALL, Lines, lines_of
+from .mantel_haenszel import pooled_columns
 from .proxy_bounds import ProxyBound, bound_sentences, bounds_of, published_bounds, unpublished
+from .published_tables import published_strata, published_table
 from .sentences import found_sentences, notion_sentences, pooled_sentences, reference_sentences
 from .subgroup_gaps import SubgroupGaps
 from .table_columns import Settings
@@ -277,7 +279,6 @@ def audited(
     said = (*said, ROUNDED, *unpublished(result.bounds, told))
     shown = replace(result, groups=tables, small=LIMIT, notions=said, bounds=told)
     if levels:
-        shown = replace(shown, notions=(*said, WITHIN))
         parts = {level: (judged.take(rows), rows) for level, rows in levels.items()}
         strata = {
             level: {lines.attribute: tabulate(some, lines.take(rows), settings) for lines, _ in counted}
@@ -289,7 +290,7 @@ def audited(
 
 def _pooled(result: Audit, strata: dict[str, dict[str, GroupTable]]) -> Audit:
     pooled = {
-        name: pooled_columns([tables[name].shares for tables in strata.values()], table.lines, result.confidence)
-        for name, table in result.groups.items()
+        name: pooled_columns([tables[name] for tables in strata.values()], result.task.favourable, result.confidence)
+        for name in result.groups
     }
     return replace(result, strata=strata, pooled=pooled)

@@ -43,7 +43,6 @@ ROUNDED = (
     "figures are computed from the rounded counts; where exact ones may differ notably, the least and the most that "
     "they can be are shown (0.15-0.26), and bounds include them."
 )
-WITHIN = "Within levels ranges are not shown, and intervals and p-values take rounded counts as exact: see small = 0."
 EXACT = (
     "Exact counts: small groups and small counts are shown as they are (small = 0), for use where the rows are kept."
 )

@@ -1,11 +1,8 @@
-"""The table of one attribute, exact and as it is published: figures, worst contrasts and reasons.
-
-Published tables have small groups pooled and small counts rounded, and every figure computed from these.
-"""
+"""The table of one attribute: figures, worst contrasts and reasons."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -19,23 +16,17 @@ from ..records import Record
 from .counts import Counts, ratio
 from .disclosure import (
     FEW,
-    LIMIT,
     POOLED,
     Cell,
-    any_small_cell,
     in_units,
-    publish_counts,
-    publish_levels,
-    publish_sizes,
     publish_weights,
-    with_rows,
 )
 from .figures import Column
 from .judged import Judged
-from .lines import COMPARED, Lines, published_lines
+from .lines import COMPARED, Lines
 from .notion_figures import worst_scores
-from .published import count_ranges, rate_ranges
-from .ranges import calibration_offsets
+from .ranges import TableRange
+from .rate_ranges import calibration_offsets, count_ranges, rate_ranges
 from .rates import Share, shares_of
 from .scores import OF_BOTH_LABELS, Scores, drawn_scores, score_columns
 from .spans import Range, RateRange, plain_number
@@ -49,15 +40,16 @@ Mask = NDArray[np.bool_]
 class Counted(Record):
     """What stands behind a table: counts of every line (of rows only for regression), and figures of scores by class.
 
-    Figures are not given of lines with ``few`` people, nor figures of ranking of those with ``few_labels``; ``rounded``
-    says that small counts are not exact.
+    Figures are not given of lines with ``few`` people, nor figures of ranking of those with ``few_labels``; ``ranges``
+    are what exact counts can be where small ones are rounded, which those of all rows ``within`` a level may be too.
     """
 
     counts: Counts
     scores: dict[int, Scores]
     few: Mask
     few_labels: Mask
-    rounded: bool = False
+    ranges: TableRange | None = None
+    within: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,15 +102,15 @@ def tabulate(judged: Judged, lines: Lines, settings: Settings, counts: Counts | 
     """``counts`` are those of the decisions where they are known already."""
     nobody = np.zeros(len(lines.names), dtype=bool)
     if judged.task.kind == "regression":
-        return _value_table(judged, lines, settings, nobody)
+        return value_table(judged, lines, settings, nobody)
     if counts is None:
         counts = lines.counts(judged.decided[None], judged.truth, len(judged.task.classes), judged.weight).take(0)
     scores = {k: drawn_scores(each, lines, settings) for k, each in judged.scored.items()}
-    found = _table_of(lines, Counted(counts, scores, nobody, nobody), judged.task, settings)
+    found = table_of(lines, Counted(counts, scores, nobody, nobody), judged.task, settings)
     return replace(found, worst=(*found.worst, *worst_scores(judged, lines, settings)))
 
 
-def _table_of(lines: Lines, behind: Counted, task: Task, settings: Settings) -> GroupTable:
+def table_of(lines: Lines, behind: Counted, task: Task, settings: Settings) -> GroupTable:
     good, few, rows = task.favourable, behind.few, behind.counts.rows
     n, positives = rows.sum(axis=(1, 2)), rows[:, good].sum(axis=1)
     counts = {
@@ -130,11 +122,11 @@ def _table_of(lines: Lines, behind: Counted, task: Task, settings: Settings) -> 
     if few.any():
         counts = {name: np.where(few, np.nan, values) for name, values in counts.items()}
     columns: dict[str, NDArray[Any]] = {**_head(lines), "n": lines.whole(n), **counts}
-    if behind.rounded:
-        columns |= _count_ends(behind.counts, lines, task)
+    if behind.ranges is not None:
+        columns |= _count_ends(behind.ranges, task)
     shares = {name: share.without(few) for name, share in _every_share(behind.counts, task, settings.more).items()}
-    if behind.rounded:
-        shares = _with_ranges(shares, behind.counts, lines, task)
+    if behind.ranges is not None:
+        shares = _with_ranges(shares, behind.counts, behind.ranges, lines, task)
     for name, share in shares.items():
         columns |= share_columns(name, share, lines, settings)
         if name == "selection":
@@ -145,7 +137,9 @@ def _table_of(lines: Lines, behind: Counted, task: Task, settings: Settings) -> 
         worst = (*worst, worst_ratio("tpr", shares["tpr"], lines, settings.confidence))
     for k, scores in behind.scores.items():
         suffix = "" if task.kind == "binary" else f"[{task.classes[k]}]"
-        off = calibration_offsets(rows, good, k, lines.half, scores.value["spread"][-1]) if behind.rounded else {}
+        off = {}
+        if behind.ranges is not None:
+            off = calibration_offsets(behind.ranges, k, scores.value["spread"][-1], within=behind.within)
         found, gaps = score_columns(scores, suffix, lines, settings, off)
         columns, worst = columns | found, worst + gaps
     return GroupTable(lines, columns, worst, behind, shares)
@@ -160,13 +154,14 @@ def _every_share(counts: Counts, task: Task, more: Sequence[str]) -> dict[str, S
     return found
 
 
-def _with_ranges(shares: dict[str, Share], counts: Counts, lines: Lines, task: Task) -> dict[str, Share]:
+def _with_ranges(
+    shares: dict[str, Share], counts: Counts, ranges: TableRange, lines: Lines, task: Task
+) -> dict[str, Share]:
     """Return shares with what exact ones can be; groups that are pooled may have any."""
-    several, half = task.kind == "multiclass", lines.half
-    table = counts.changed(lambda cells: cells[None])
+    several, table = task.kind == "multiclass", counts.changed(lambda cells: cells[None])
     found: dict[str, RateRange] = {}
-    for k, label in [(None, None), *(enumerate(task.classes) if several else ())]:
-        for name, each in rate_ranges(table, task.favourable, k, half=half, more=shares).items():
+    for k, label in [(task.favourable, None), *(enumerate(task.classes) if several else ())]:
+        for name, each in rate_ranges(table, ranges, k, more=shares).items():
             if name != "recall":
                 found[name if label is None else f"{'recall' if name == 'tpr' else name}[{label}]"] = each
     found["fnr"] = RateRange(1.0 - found["tpr"].high, 1.0 - found["tpr"].low, found["tpr"].least)
@@ -176,8 +171,8 @@ def _with_ranges(shares: dict[str, Share], counts: Counts, lines: Lines, task: T
     return {name: replace(share, known=known[name]) for name, share in shares.items()}
 
 
-def _count_ends(counts: Counts, lines: Lines, task: Task) -> dict[str, Array]:
-    found = count_ranges(counts.rows[None], task.favourable, half=lines.half)
+def _count_ends(ranges: TableRange, task: Task) -> dict[str, Array]:
+    found = count_ranges(ranges, task.favourable)
     return {
         f"{name}_{end}": np.where(each.width > 0, values, np.nan)
         for name, each in found.items()
@@ -190,7 +185,7 @@ def _head(lines: Lines) -> dict[str, NDArray[Any]]:
     return {"group": np.array(lines.names, dtype=object), "status": np.array(lines.status, dtype=object)}
 
 
-def _value_table(
+def value_table(
     judged: Judged, lines: Lines, settings: Settings, few: Mask, shown: Array | None = None, known: bool = True
 ) -> GroupTable:
     """Compute means of every line but those of a few people, with normal intervals, and the worst gaps.
@@ -229,72 +224,3 @@ def _value_table(
         columns = {name: np.where(few, np.nan, values) for name, values in columns.items()}
     columns = {**_head(lines), "n": lines.whole(n if shown is None else shown), **columns}
     return GroupTable(lines, columns, tuple(worst), Counted(counts, {}, few, np.zeros(len(n), dtype=bool)))
-
-
-def published_table(judged: Judged, exact: GroupTable, settings: Settings) -> GroupTable:
-    """The line of all rows is that of every attribute."""
-    lines = published_lines(exact.lines, exact.columns["n"])
-    if judged.task.kind == "regression":
-        return _published_values(judged, lines, settings)
-    known = exact if lines is exact.lines else tabulate(judged, lines, settings)
-    counts = known.behind.counts.changed(lambda cells: cells[None])
-    shown = publish_counts(counts, judged.task.favourable)
-    found = _published_counts(known, judged.task, settings, None if shown is counts else shown.take(0), whole=True)
-    return replace(found, worst=(*found.worst, *worst_scores(judged, lines, settings, LIMIT)))
-
-
-def published_strata(
-    levels: Mapping[str, tuple[Judged, NDArray[np.intp]]], whole: Mapping[str, GroupTable], settings: Settings
-) -> dict[str, dict[str, GroupTable]]:
-    """Return the tables within levels; their counts add up to those of the published tables of all rows, ``whole``."""
-
-    def of_levels(exact: Array, total: Array) -> Array:
-        shown = publish_levels(exact[:, :-1], total[:-1])
-        return np.concatenate([shown, shown.sum(axis=1, keepdims=True)], axis=1)  # all rows are the sum of other lines
-
-    found: dict[str, dict[str, GroupTable]] = {level: {} for level in levels}
-    for name, published in whole.items():
-        lines = {level: published.lines.take(rows) for level, (_, rows) in levels.items()}
-        if not published.shares:  # regression
-            exact = np.stack([each.sizes() for each in lines.values()])
-            every = of_levels(exact, np.asarray(published.columns["n"], dtype=np.float64))
-            for (level, (judged, _)), shown in zip(levels.items(), every, strict=True):
-                found[level][name] = _published_values(judged, lines[level], settings, shown)
-            continue
-        tables = {level: tabulate(judged, lines[level], settings) for level, (judged, _) in levels.items()}
-        exact = np.stack([table.behind.counts.rows for table in tables.values()])
-        small = any(any_small_cell(rows[None, :-1]) for rows in (*exact, exact.sum(axis=0)))
-        for level, shown in zip(levels, of_levels(exact, published.behind.counts.rows), strict=True):
-            behind = tables[level].behind.counts.changed(lambda cells: cells[None])
-            counts = with_rows(behind, shown[None]).take(0) if small else None
-            found[level][name] = _published_counts(tables[level], levels[level][0].task, settings, counts)
-    return found
-
-
-def _published_counts(
-    table: GroupTable, task: Task, settings: Settings, shown: Counts | None, whole: bool = False
-) -> GroupTable:
-    """``shown`` are published counts where they are not the exact ones; ``whole`` says that those of all rows are."""
-    exact, labels = table.behind.counts, table.behind.counts.rows.sum(axis=2)
-    n = labels.sum(axis=1)
-    few = (n > 0) & (n < LIMIT)
-    few_labels = ((labels > 0) & (labels < LIMIT)).any(axis=1) & ~few
-    counts = exact if shown is None else shown
-    known = counts.rows.sum(axis=2)
-    if whole:  # no units of all rows
-        known[-1] = 0.0
-    scores = {}
-    for k, each in table.behind.scores.items():
-        base, told = (ratio(c.weight[:, k].sum(axis=1), c.weight.sum(axis=(1, 2))) for c in (exact, counts))
-        scores[k] = each.published(few, few_labels, np.nan_to_num(told - base))
-        if shown is not None:
-            scores[k] = scores[k].in_units(known[:, k], known.sum(axis=1) - known[:, k])
-    return _table_of(table.lines, Counted(counts, scores, few, few_labels, rounded=whole), task, settings)
-
-
-def _published_values(judged: Judged, lines: Lines, settings: Settings, shown: Array | None = None) -> GroupTable:
-    n, known = lines.sizes(), shown is None
-    few = (n > 0) & (n < LIMIT)
-    if shown is None and few[:-1].any():
-        shown = np.append(publish_sizes(n[:-1]), n[-1])
-    return _value_table(judged, lines, settings, few, shown, known)

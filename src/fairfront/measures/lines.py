@@ -1,4 +1,4 @@
-"""Lines of an audit's table: which rows stand behind each, their counts, and gaps pooled over levels of rows.
+"""Lines of an audit's table: which rows stand behind each, and their counts.
 
 One line per group, the reference last of those compared; then groups that are too few, rows without a group, and
 all rows. Counts for all lines come from one pass over the rows.
@@ -6,7 +6,7 @@ all rows. Counts for all lines come from one pass over the rows.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,10 +18,8 @@ from ..objectives import Array, GroupProbabilities, Groups, count_in_words
 from ..objectives.groups import STEP, counts_in_words
 from ..records import Record
 from ..validation import counted
-from .counts import Counts, count, ratio
-from .disclosure import LIMIT, POOLED, Cell
-from .intervals import Interval, normal_quantile
-from .rates import Share
+from .counts import Counts, count
+from .disclosure import LIMIT, POOLED
 
 REFERENCE, COMPARED, TOO_FEW, MISSING, ALL = "reference", "compared", "too few", "missing", "all"
 NO_GROUP = "(missing)"
@@ -176,59 +174,3 @@ def published_lines(lines: Lines, n: Array) -> Lines:
             place[some] = new
         codes = place[lines.codes]
     return replace(lines, names=names, status=tuple(status), c=c, codes=codes)
-
-
-NO_LEVEL = Cell(reason="no level has both groups")
-WITHIN = ("selection", "tpr", "fpr", "error")
-
-
-def pooled_columns(levels: Sequence[Mapping[str, Share]], lines: Lines, confidence: float) -> dict[str, list[Any]]:
-    """Return gaps and the ratio to the reference group of every other group, pooled over levels of control features.
-
-    A gap between all rows of two groups can come from different shares of levels (departments, products). Mantel and
-    Haenszel's pooled gap compares within levels only, weighting each by n1 n0 / (n1 + n0).
-    """
-    r, columns = lines.reference, {"group": list[Any](lines.names[: lines.reference])}
-    for name in WITHIN:
-        strata = [shares[name] for shares in levels if name in shares]
-        if not strata:
-            continue
-        value, size = (np.stack([getattr(share, part) for share in strata]) for part in ("value", "size"))
-        chosen = np.nan_to_num(value) * size
-        counts = chosen[:, :r], size[:, :r], chosen[:, [r]], size[:, [r]]
-        pooled = {f"{name}_gap": mantel_haenszel_gap(*counts, confidence)}
-        if name == "selection":
-            pooled["selection_over_reference"] = mantel_haenszel_ratio(*counts, confidence)
-        for key, (middle, (low, high)) in pooled.items():
-            for end, values in (("", middle), ("_lower", low), ("_upper", high)):
-                columns[key + end] = [NO_LEVEL.plain if v != v else float(v) for v in values]
-    return columns
-
-
-def mantel_haenszel_gap(s1: Array, n1: Array, s0: Array, n0: Array, confidence: float = 0.95) -> tuple[Array, Interval]:
-    """Return the pooled difference of rates over strata (axis 0) with Sato's interval.
-
-    Biometrics 45 (1989) 1323-1324: consistent for few large strata and for many small ones.
-    """
-    total = np.where(n1 + n0 > 0, n1 + n0, 1.0)
-    weight = (n1 * n0 / total).sum(axis=0)
-    gap = ratio(((s1 * n0 - s0 * n1) / total).sum(axis=0), weight)
-    P = ((n1**2 * s0 - n0**2 * s1 + n1 * n0 * (n0 - n1) / 2.0) / total**2).sum(axis=0)
-    Q = ((s1 * (n0 - s0) + s0 * (n1 - s1)) / (2.0 * total)).sum(axis=0)
-    half = normal_quantile(confidence) * np.sqrt(np.maximum(ratio(gap * P + Q, weight**2), 0.0))
-    return gap, (gap - half, gap + half)
-
-
-def mantel_haenszel_ratio(
-    s1: Array, n1: Array, s0: Array, n0: Array, confidence: float = 0.95
-) -> tuple[Array, Interval]:
-    """Return the pooled ratio of rates over strata (axis 0) with Greenland and Robins' interval.
-
-    Biometrics 41 (1985) 55-68, the variance of the log of the ratio.
-    """
-    total = np.where(n1 + n0 > 0, n1 + n0, 1.0)
-    R, S = (s1 * n0 / total).sum(axis=0), (s0 * n1 / total).sum(axis=0)
-    spread = ((n1 * n0 * (s1 + s0) - s1 * s0 * total) / total**2).sum(axis=0)
-    half = normal_quantile(confidence) * np.sqrt(ratio(spread, R * S))
-    pooled = ratio(R, S)
-    return pooled, (pooled * np.exp(-half), pooled * np.exp(half))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array, Task
@@ -31,6 +30,7 @@ from .moments import largest_of
 from .notion_figures import more_of, published_scores, with_figures
 from .promises import critical_table
 from .ranges import TableRange, table_range
+from .rate_ranges import count_ranges, rate_ranges
 from .rates import GroupMeans, Margins, PerGroup, derived_share, effective_sizes, means_of
 from .spans import Range, RateRange, each_end
 
@@ -126,16 +126,16 @@ def _rates(
     )
     rates, sizes = weight.rates(Margins.of(found.rows, good), pool.levels), effective_sizes(weight, squared)
     told = shown if counts.sizes[-1] else shown.changed(lambda cells: np.delete(cells, c, axis=1))
-    behind = (weight, squared, Margins.of(found.rows, good))
+    behind, table = (weight, squared, Margins.of(found.rows, good)), table_range(told.rows, good, half)
     known = sizes | {name: derived_share(name, *behind).size for name in more if name not in RATIO_OF}
     ranges = {
         name: RateRange(each.low[:, :c], each.high[:, :c], each.least[:c] * known[name])
-        for name, each in rate_ranges(told, good, half=half, more=more).items()
+        for name, each in rate_ranges(told, table, good, more=more).items()
         if name in known
     }
     if POOLED in pool.levels:
         ranges = {name: each.pooled(pool.levels.index(POOLED)) for name, each in ranges.items()}
-    for name, each in count_ranges(told.rows, good, half=half).items():
+    for name, each in count_ranges(table, good).items():
         low, high = (np.repeat(end[None, :c], len(told.rows), axis=0) for end in (each.low, each.high))
         ranges[name] = RateRange(low, high, np.ones(c))
     return rates, sizes, ranges
@@ -145,7 +145,8 @@ def _overall_ranges(sums: Sums, task: Task) -> dict[str, dict[str, RateRange]]:
     """Return the ranges of figures of all rows, which have no attribute."""
     if isinstance(sums.everyone, Means):
         return {}
-    found = rate_ranges(publish_counts(sums.everyone.with_everyone(), task.favourable), task.favourable)
+    shown = publish_counts(sums.everyone.with_everyone(), task.favourable)
+    found = rate_ranges(shown, table_range(shown.rows, task.favourable), task.favourable)
     names = {"error": "error", "approval_rate": "selection", "tpr": "tpr", "fpr": "fpr"}
     every = {name: found[of] for name, of in names.items()}
     return {"": {name: RateRange(of.low[:, -1], of.high[:, -1], np.array(of.least[-1])) for name, of in every.items()}}
@@ -184,116 +185,3 @@ def _overall(sums: Sums, task: Task) -> Overall:
         labels=found.labels * np.nan_to_num(ratio(shown[0].sum(axis=1), exact[0].sum(axis=1))),
         decided=found.decided * np.nan_to_num(ratio(shown.sum(axis=1), exact.sum(axis=1))),
     )
-
-
-def rate_ranges(
-    shown: Counts, good: int, k: int | None = None, *, half: float = STEP // 2, more: Collection[str] = ()
-) -> dict[str, RateRange]:
-    """Return the ranges of shares of published counts of N models, all rows as the last group.
-
-    They are those of class ``k`` (by default ``good``) against the rest, of the ``recall`` of every class, and of
-    ``more`` figures of two classes.
-    """
-    table, k = table_range(shown.rows, good, half), good if k is None else k
-    cells = _weighted(table.cells, shown)
-    own = np.arange(shown.rows.shape[2]) == k
-    hit, right = np.outer(own, own), np.eye(len(own), dtype=bool)
-    everyone, positive, chosen = np.ones_like(hit), own[:, None] & (own | ~own), (own | ~own)[:, None] & own
-    parts = {
-        "selection": (chosen, everyone, table.sizes),
-        "tpr": (hit, positive, table.labels.at(slice(None), k)),
-        "fpr": (chosen & ~positive, ~positive, table.labels.at(slice(None), ~own).sum(1)),
-        "precision": (hit, chosen, None),
-        "error": (~right, everyone, table.sizes),
-    }
-    others = {
-        "npv": (~chosen & ~positive, ~chosen, None),
-        "favourable_errors": (chosen & ~positive, ~right, None),
-        "f_score": (hit, positive | chosen, None),
-    }
-    parts |= {name: each for name, each in others.items() if name in more}
-    plain = shown.weight is shown.rows
-    found = {
-        name: _share_range(cells, part, whole, size if plain else None, table.cells, size)
-        for name, (part, whole, size) in parts.items()
-    }
-    if "f_score" in more:
-        found["f_score"] = _of_union(found["f_score"])
-    if "balanced_accuracy" in more:
-        tpr, fpr = found["tpr"], found["fpr"]
-        low, high = 0.5 * (tpr.low + 1.0 - fpr.high), 0.5 * (tpr.high + 1.0 - fpr.low)
-        found["balanced_accuracy"] = RateRange(low, high, np.minimum(tpr.least, fpr.least))
-    recalls = []
-    for j in range(len(own)):
-        row = np.zeros_like(hit)
-        row[j] = True
-        labels = table.labels.at(slice(None), j)
-        recalls.append(_share_range(cells, row & right, row, labels if plain else None, table.cells, labels))
-    ends = ((getattr(each, end) for each in recalls) for end in ("low", "high", "least"))
-    found["recall"] = RateRange(*(np.stack(list(some), axis=-1) for some in ends))
-    return found
-
-
-def _of_union(share: RateRange) -> RateRange:
-    """Of F = 2 J / (1 + J) from those of J; the rows that make F as sure are fewest where F is least."""
-    low, high = (2.0 * end / (1.0 + end) for end in (share.low, share.high))
-    fewer = np.nan_to_num(((2.0 - high) / (2.0 - low)) ** 2, nan=1.0).min(axis=0)
-    return RateRange(low, high, share.least * fewer)
-
-
-def count_ranges(shown: Array, good: int, *, half: float = STEP // 2) -> dict[str, Range]:
-    """Return the ranges of published numbers of rows of every group, (c,), and of those labelled favourably or not.
-
-    ``shown`` are counts of one model or several, (N, c, K, K), all rows as the last group.
-    """
-    table = table_range(shown, good, half)
-    others = np.arange(shown.shape[2]) != good
-    labels = table.labels
-    return {
-        "n": table.sizes,
-        "positives": labels.at(slice(None), good),
-        "negatives": labels.at(slice(None), others).sum(1),
-    }
-
-
-def _weighted(rows: Range, shown: Counts) -> Range:
-    """Of weights: rows that may be more or fewer weigh what those of their cell do, or else the mean."""
-    if shown.weight is shown.rows:
-        return rows
-    unit = float(shown.weight[:, -1].sum() / max(shown.rows[:, -1].sum(), 1.0))
-    each, off = np.nan_to_num(ratio(shown.weight, shown.rows), nan=unit), unit / 2.0 * bool((rows.width > 0).any())
-    return Range(shown.weight, np.maximum(rows.low * each - off, 0.0), rows.high * each + off * (rows.high > 0))
-
-
-def _share_range(
-    cells: Range,
-    part: NDArray[np.bool_],
-    whole: NDArray[np.bool_],
-    size: Range | None,
-    rows: Range,
-    behind: Range | None,
-) -> RateRange:
-    """``size`` is what all cells of the whole are together, ``behind`` the same in rows, where they are known."""
-
-    def of(some: Range, mask: NDArray[np.bool_]) -> Range:
-        return Range(*((end * mask).sum(axis=(2, 3)) for end in (some.shown, some.low, some.high)))
-
-    some, rest = of(cells, part), of(cells, whole & ~part)
-    least, most = some.low + rest.low, some.high + rest.high
-    if size is not None:
-        least, most = np.maximum(least, size.low), np.minimum(most, size.high)
-
-    def highest(one: Range, other: Range) -> Array:
-        ends = [ratio(one.high, one.high + other.low), ratio(one.high, least), 1.0 - ratio(other.low, most)]
-        return np.asarray(np.clip(np.fmin.reduce(ends), 0.0, 1.0))
-
-    known = of(rows, whole)
-    few, shown = (known.low, known.shown) if behind is None else (np.maximum(known.low, behind.low), known.shown)
-    nothing = most <= 0
-    low, high = (np.where(nothing, np.nan, end) for end in (1.0 - highest(rest, some), highest(some, rest)))
-    value = np.clip(ratio(some.shown, some.shown + rest.shown), 0.0, 1.0)
-    low, high = (np.where(high - low < 1e-12, value, end) for end in (low, high))  # to the last bit
-    fewest = np.where(few < 1.0, 0.0, few)
-    unknown = (fewest == 0) & ~nothing
-    low, high = np.where(unknown, 0.0, low), np.where(unknown, 1.0, high)
-    return RateRange(low, high, np.asarray(np.where(shown > 0, np.nan_to_num(ratio(fewest, shown)), 0.0).min(axis=0)))

@@ -25,7 +25,7 @@ from ..objectives import Array
 from ..objectives.groups import STEP
 from .counts import ratio
 from .disclosure import LIMIT, middle_steps
-from .spans import Range, joined, stacked
+from .spans import Range, each_end, joined, stacked
 
 FAR = 4 * STEP
 """Above its limit by so much, a count of the largest group is not one that running totals were rounded for."""
@@ -108,6 +108,60 @@ def added_up(parts: Range, whole: Range, axis: int) -> tuple[Range, Range]:
     high_left, low_left = (np.expand_dims(each, axis) for each in (most - low, least - high))
     ends = np.maximum(parts.low, low_left + parts.high), np.minimum(parts.high, high_left + parts.low)
     return Range(parts.shown, *ends), Range(np.broadcast_to(whole.shown, least.shape), least, most)
+
+
+def level_ranges(shown: Array, whole: TableRange, few: NDArray[np.bool_], half: float) -> list[TableRange]:
+    """Return what may stand behind counts published within levels (`publish_levels`), (S, c + 1, K, K), all rows last.
+
+    Each is a part of its own count in the ``whole`` table. Of every group it is told whether it has a ``few`` people,
+    (S, c + 1): others have nobody, or `LIMIT` and more.
+    """
+    S, one = len(shown), float(half == STEP // 2)
+    total = whole.cells.at(0, slice(0, -1))
+    parts = shown[:, :-1].reshape(S, -1).T
+    low, high = _level_parts(parts, each_end(np.ravel, total), half)
+    inner = Range(*(each.T.reshape(shown[:, :-1].shape) for each in (parts, low, high)))
+    cells, found = joined(inner, inner.sum(1).at(slice(None), None), 1), []
+    for level in range(S):
+        own = cells.at(level)
+        n = own.sum((1, 2))
+        least = np.where(few[level], one, np.where(n.low > 0, LIMIT, 0.0))
+        most = np.where(few[level], LIMIT - one, np.where(n.high < LIMIT, 0.0, np.inf))
+        sizes = Range(n.shown, np.maximum(n.low, least), np.minimum(n.high, most))
+        found.append(_reconciled(own.at(None), own.sum(2), sizes, whole_rows=bool(one)))
+    return found
+
+
+def _level_parts(part: Array, total: Range, half: float) -> tuple[Array, Array]:
+    """Return the ends of parts (J, S) of totals (J,), each rounded by itself or in running totals but for the largest.
+
+    Any level may be the largest whose rows, rounded, may be the most.
+    """
+    small = (part % STEP == 0) & (part <= LIMIT)
+    below, above = (
+        np.where(small, np.maximum(part - half, 0.0), part),
+        np.where(small, np.minimum(part + half, LIMIT), part),
+    )
+    size, moved = part.sum(axis=0), (total.width + STEP * small.sum(axis=1)).sum()
+    lows, highs = [], []
+    for T in np.flatnonzero(size >= size.max() - 2.0 * moved):
+        others = np.delete(np.arange(len(size)), T)
+        given = part[:, others].sum(axis=1)
+        far = np.where(given <= total.shown - STEP, half, STEP + total.width)  # running totals stay within the total
+        steps = (part[:, others] % STEP == 0).all(axis=1)
+        reach = LIMIT + far + half * (part[:, others] <= LIMIT + half + far[:, None]).sum(axis=1)
+        stepped = (steps & (total.shown - given < reach))[:, None]
+        low, high = np.array(below), np.array(above)
+        low[:, T] = total.low - above[:, others].sum(axis=1)
+        high[:, T] = total.high - below[:, others].sum(axis=1)
+        off = half + far[:, None]
+        less, more = part - off, part + off
+        less[:, T], more[:, T] = total.low - given - far, total.high - given + half
+        lows.append(np.where(stepped, np.minimum(low, less), low))
+        highs.append(np.where(stepped, np.maximum(high, more), high))
+    span = Range(part, np.maximum(np.min(lows, axis=0), 0.0), np.max(highs, axis=0))
+    found, _ = added_up(span, total, 1)
+    return found.low, found.high
 
 
 def _size_range(n: Array, total: float, limit: int, half: float) -> Range:
@@ -231,26 +285,3 @@ def _taken_up(own: Range, over: Range, whole: Range, total: Range, off: Array, t
     ends[2][:, T] = np.maximum(whole.low[:, T] - ends[1][:, T], 0.0)
     ends[3][:, T] = np.maximum(whole.high[:, T] - ends[0][:, T], 0.0)
     return Range(own.shown, *ends[:2]), Range(over.shown, *ends[2:])
-
-
-def calibration_offsets(shown: Array, good: int, k: int, half: float, spread: float) -> dict[str, tuple[Array, Array]]:
-    """Return how far below and above what is told calibration can be, by figure: (lines,) each, all rows last.
-
-    By the base rate of class k, and by half of the unit that one published row is; ``spread`` is that of scores. None
-    where counts are exact. ``shown`` are published counts of one model, (lines, K, K).
-    """
-    table = table_range(shown[None], good, half)
-    n, labels = table.sizes, table.labels.at(slice(None), k)
-    if not (n.width > 0).any() and not (table.labels.width > 0).any():
-        return {}
-    unit = np.append(0.5 / np.maximum(n.low[:-1], 1.0), 0.0)  # none of all rows
-    base, least, most = (
-        np.nan_to_num(ratio(part, np.maximum(whole, 1.0)))
-        for part, whole in ((labels.shown, n.shown), (labels.low, n.high), (labels.high, n.low))
-    )
-    down, up = np.minimum(least - base, 0.0), np.maximum(np.minimum(most, 1.0) - base, 0.0)
-    return {
-        "brier": (-unit, unit),
-        "mean_score": (-unit * spread, unit * spread),
-        "in_the_large": (down - unit, up + unit),
-    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 NONE = np.array([np.nan])
 ADDED = MORE | SCORE_GAPS | MORE_VALUES
+ENDS = ("", "_lower", "_upper", "_least", "_most")
 
 
 def notion_sentences(judged: Judged, more: Sequence[str] = ()) -> tuple[str, ...]:
@@ -74,14 +76,20 @@ def reference_sentences(tables: Iterable[GroupTable], words: Callable[[str, str]
 
 def pooled_sentences(lines: Lines, columns: Mapping[str, list[Any]]) -> Iterator[str]:
     for i, group in enumerate(columns["group"]):
-        keys = ("selection_gap", "selection_over_reference")
-        gap, ratio = ([columns[key + end][i] for end in ("", "_lower", "_upper")] for key in keys)
-        if not any(isinstance(value, str) for value in (*gap, *ratio)):
+        said = []
+        for key, what, form in (
+            ("selection_gap", "selection gap", ".4g"),
+            ("selection_over_reference", "ratio of selection rates", ".3f"),
+        ):
+            value, low, high, *ends = (columns[key + end][i] for end in ENDS if key + end in columns)
+            if not isinstance(value, str):
+                upper = "or more" if isinstance(high, str) else f"to {high:{form}}"
+                ends = [math.inf if isinstance(end, str) else end for end in ends] if ends != [value, value] else []
+                said.append(f"{what} {with_ends(f'{value:{form}}', ends)} ({low:{form}} {upper})")
+        if said:
             yield (
                 f"{lines.attribute}: within levels of the control features, {group} against "
-                f"{lines.names[lines.reference]}: selection gap {gap[0]:.4g} ({gap[1]:.4g} to {gap[2]:.4g}), ratio of "
-                f"selection rates {ratio[0]:.3f} ({ratio[1]:.3f} to {ratio[2]:.3f}), pooled by Mantel and Haenszel's "
-                "weights."
+                f"{lines.names[lines.reference]}: {', '.join(said)}, pooled by Mantel and Haenszel's weights."
             )
 
 

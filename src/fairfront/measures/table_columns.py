@@ -138,23 +138,24 @@ def selection_columns(share: Share, n: Range, lines: Lines, settings: Settings) 
         "shortfall": n.shown * (share.value[r] - share.value),
     }
     if settings.tests:
-        rate = np.nan_to_num(share.value[r])
-        columns |= dict(zip(("p_value", "deviations"), two_by_two(chosen, size, chosen[r], size[r]), strict=True))
+        rate, rows = np.nan_to_num(share.value[r]), np.where(lines.compared, size, 0.0)  # tests of others are not told
+        tests = two_by_two(np.where(lines.compared, chosen, 0.0), rows, chosen[r], size[r])
+        columns |= dict(zip(("p_value", "deviations"), tests, strict=True))
         columns["detectable_gap"] = smallest_detectable_gap(size[r], size, rate, settings.confidence)
     if share.known is not None:
-        columns |= _selection_ends(share, n, columns, r, settings)
+        columns |= _selection_ends(share, n, columns, lines, settings)
     return {name: np.where(lines.compared, values, np.nan) for name, values in columns.items()}
 
 
 def _selection_ends(
-    share: Share, n: Range, columns: Mapping[str, Array], r: int, settings: Settings
+    share: Share, n: Range, columns: Mapping[str, Array], lines: Lines, settings: Settings
 ) -> dict[str, Array]:
     """What tests and contrasts of approval rates can be, where counts are rounded.
 
     A difference is surer the farther apart rates are and the more rows there are, so that its ends are at those of the
     ranges.
     """
-    low, high, few = share.span.low[0], share.span.high[0], share.span.least
+    low, high, few, r = share.span.low[0], share.span.high[0], share.span.least, lines.reference
     many = share.size * np.nan_to_num(ratio(n.high, n.shown))
     all_low, all_high = (np.full(len(low), end[r]) for end in (low, high))
     short = [side * size for side in (all_high - low, all_low - high) for size in (n.low, n.high)]
@@ -164,7 +165,8 @@ def _selection_ends(
     }
     if settings.tests:
         sizes = np.full(len(low), few[r]), np.full(len(low), many[r])
-        tests = two_by_two_ends((low, high), (few, many), (all_low, all_high), sizes)
+        own = np.where(lines.compared, low, np.nan), np.where(lines.compared, high, np.nan)
+        tests = two_by_two_ends(own, (few, many), (all_low, all_high), sizes)
         rate = np.linspace(np.nan_to_num(low[r]), np.nan_to_num(high[r]), RATES)[:, None]
         gaps = [smallest_detectable_gap(size[r], size, rate, settings.confidence) for size in (few, many)]
         smallest = np.nan_to_num(np.concatenate(gaps), nan=1.0)

@@ -18,7 +18,7 @@ from .counts import ratio
 from .decisions import decide
 from .evaluation import Evaluation
 from .intervals import SURE, normal_quantile
-from .lines import mantel_haenszel_gap
+from .mantel_haenszel import mantel_haenszel_gap
 from .notion_figures import largest_effect
 from .rates import kish
 from .score_gaps import PairGaps
