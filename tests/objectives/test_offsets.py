@@ -87,6 +87,30 @@ def test_an_offset_is_a_column_by_name_place_or_array(tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.models.coef, finer.models.coef)
 
 
+@pytest.mark.parametrize("rows", [np.asarray, sparse.csr_array], ids=["closed form", "folds"])
+def test_an_offset_is_in_held_out_scores(rows: Any) -> None:
+    """Residuals of a squared loss with an offset are those of what is left of the values; others by leaving rows out."""
+    known = KNOWN | {"loss": "squared", "notion": "disparate_mistreatment", "held_out": True}
+    one, two = ff.trace(rows(X), Y, offset=OFF, **known), ff.trace(rows(X), Y - OFF, **known)
+    for name in ("mse", "residual_gap"):
+        found = (front.evaluations["held_out"][name] for front in (one, two))
+        np.testing.assert_allclose(*found, rtol=1e-6)
+
+
+def test_held_out_values_with_an_offset_are_those_of_models_without_the_row() -> None:
+    some = slice(0, 40)
+    known: dict[str, Any] = {"loss": "poisson", "notion": "disparate_mistreatment", "ridge": 0.1, "progress": False}
+    known |= {"groups": ff.Groups(min_size=1), "n_points": 2}
+    front = ff.trace(X[some], Y[some], offset=OFF[some], sensitive_features=A[some], held_out=True, **known)
+    errors = []
+    for i in range(40):
+        left = np.delete(np.arange(40), i)
+        given: dict[str, Any] = {"offset": OFF[left], "sensitive_features": A[left], "held_out": False}
+        model = ff.trace(X[left], Y[left], **given, **known).select(id=0)
+        errors.append((Y[i] - model.predict(np.append(X[i], OFF[i])[None])[0]) ** 2)
+    assert front.evaluations["held_out"]["mse"][0] == pytest.approx(np.mean(errors), rel=0.02)
+
+
 def test_refine_and_stability_take_an_exposure() -> None:
     exposure = np.exp(OFF)
     front = ff.trace(X, Y, loss="poisson", notion="link_scale_parity", exposure=exposure, **KNOWN)

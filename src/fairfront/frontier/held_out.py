@@ -109,8 +109,7 @@ class HeldOut:
         size, n = problem.K * problem.d, problem.rows.n
         dense = not far and isinstance(problem.piece.design, DenseDesign)
         closed = dense and problem.loss.smooth and size <= WEIGHTS and largest <= TOGETHER
-        closed = closed and problem.algebra.psi is None and problem.objectives.question.offset is None
-        closed = closed and len(problem.layout.averages) * n <= SCORES
+        closed = closed and problem.algebra.psi is None and len(problem.layout.averages) * n <= SCORES
         if asked is None and not (closed and isinstance(solver, Newton) and MOST * problem.K * n <= SCORES):
             return None
         if not isinstance(solver, Newton):
@@ -132,8 +131,6 @@ class HeldOut:
 
     def no_folds(self, problem: LinearProblem) -> str:
         """Say why folds cannot be refitted; empty where they can."""
-        if problem.objectives.question.offset is not None:
-            return "which has no part for an offset"
         if self.solver.overshoot > 0.0:
             return "which needs points with caps, found overshoot, which goes on past zero"
         cells = problem.layout.cells

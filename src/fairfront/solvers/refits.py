@@ -111,14 +111,15 @@ def fold_scores(
     ``sizes`` (N, q) are the gaps of the points, whose caps are kept, but for the ``plain`` one, which has none;
     ``person`` (n,) are codes of who stays together.
     """
-    cells, design = problem.layout.cells, problem.piece.design
+    cells, piece = problem.layout.cells, problem.piece
     fold = folds_of(cells, person)
     caps = np.stack([tops(problem.algebra, row, newton.path) for row in sizes])
     found = refit(problem, newton, Samples.without(problem, fold, FOLDS), W, caps, plain)
     scores = np.empty((len(W), problem.K, cells.n))
     for each in range(FOLDS):
         rows = np.flatnonzero(fold == each)
-        models = np.asarray(design.X[rows] @ found.W[each].reshape(-1, problem.d).T)
+        models = np.asarray(piece.design.X[rows] @ found.W[each].reshape(-1, problem.d).T)
+        models = models if piece.offset is None else models + piece.offset[rows, None]
         scores[:, :, cells.order[rows]] = models.T.reshape(len(W), problem.K, -1)
     return scores
 
