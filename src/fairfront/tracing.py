@@ -215,4 +215,11 @@ def trace_problem(
         more = [] if held_out is None else held_out.beyond(front, stated, points, request)
         farther = assemble(stated, chosen, [*points, *more], held_out) if more else front
         told = farther.evaluations.get(HELD_OUT)
-        return front if more and (told is None or ROUGH in told.made) else farther
+        return _ended(front) if more and (told is None or ROUGH in told.made) else farther
+
+
+def _ended(front: Frontier) -> Frontier:
+    """Say that a path does not go on past zero, although its smallest gap of rates is at its end."""
+    record = front.evaluations[HELD_OUT]
+    made = f"{record.made}; the path ends at zero, because points past it are no minima along their caps"
+    return replace(front, evaluations={**front.evaluations, HELD_OUT: replace(record, made=made)})

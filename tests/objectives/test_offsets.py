@@ -89,7 +89,7 @@ def test_an_offset_is_a_column_by_name_place_or_array(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rows", [np.asarray, sparse.csr_array], ids=["closed form", "folds"])
 def test_an_offset_is_in_held_out_scores(rows: Any) -> None:
-    """Residuals of a squared loss with an offset are those of what is left of the values; others by leaving rows out."""
+    """Residuals of a squared loss with an offset are those of what it leaves of the values."""
     known = KNOWN | {"loss": "squared", "notion": "disparate_mistreatment", "held_out": True}
     one, two = ff.trace(rows(X), Y, offset=OFF, **known), ff.trace(rows(X), Y - OFF, **known)
     for name in ("mse", "residual_gap"):

@@ -22,10 +22,10 @@ from ..measures.counts import Sums, ratio, sums_of
 from ..measures.cutoffs import Operating, OperatingPoint, one_number
 from ..measures.decisions import check_scores
 from ..measures.evaluation import judgement_of
+from ..measures.moments import settled
 from ..measures.notion_figures import scores_of
 from ..objectives import Array, Attribute, GroupProbabilities
-from ..problems.dask.folds import Source, fold_of
-from ..problems.dask.partition import matrix_of
+from ..problems.dask.folds import SETS, sets_of
 from ..problems.dask.passes import reduced
 from ..problems.dask.scan import Key, Tally, group_tally, keys_of
 from ..validation import is_dask
@@ -45,15 +45,13 @@ SURE = 1e-3
 """Areas that may be off by more are not given."""
 
 
-def evaluate_parts(
-    models: Models, facts: Facts, rows: tuple[Any, Any, Any, Any], name: str, asked: Asked
-) -> Evaluation:
+def evaluate_parts(models: Models, facts: Facts, rows: tuple[Any, ...], name: str, asked: Asked) -> Evaluation:
     """Score all models on the partitions of X and add up their counts in the order of partitions.
 
-    Counts, rates and gaps are those of `evaluate_scores`. The AUC is counted in 8192 bins of scores, cut at quantiles
-    of eight partitions; it is off by at most half the share of pairs in one bin, about 1e-4 where these partitions are
-    like the others, and NaN where that bound is above 1e-3. Cut-offs that follow from the rows lie between two such
-    bins, and take a pass of their own.
+    ``rows`` are features, labels, groups, weights and who each row is. Counts, rates and gaps are those of
+    `evaluate_scores`. The AUC is counted in 8192 bins of scores, cut at quantiles of eight partitions; it is off by at
+    most half the share of pairs in one bin, about 1e-4 where these partitions are like the others, and NaN where that
+    bound is above 1e-3. Cut-offs that follow from the rows lie between two such bins, and take a pass of their own.
     """
     task, X = models.task, rows[0]
     if not is_dask(X):
@@ -75,36 +73,10 @@ def evaluate_parts(
         assert bins is not None
         at = bins.place(asked, task.favourable)[:, None]
         asked = OperatingPoint(asked, responses_of(at, task, known)[:, 0], known, name)
-    return _evaluation(replace(part, operating=asked).counted(rows), facts, book, name, asked)
+    return judged_sums(replace(part, operating=asked).counted(rows), facts, book, name, asked)
 
 
-def evaluate_folds(models: Sequence[Models], facts: Facts, source: Source, name: str) -> Evaluation:
-    """Score every row with the models that its fold was left out of, and add up their counts as `evaluate_parts`."""
-    X, groups = ([block[i] for block in source.blocks] for i in (0, 2))
-    looked = [X[i] for i in _spread(len(X))]
-    found: Array = source.runner.over([(each,) for each in looked], partial(_sampled, models[0]), _side_by_side)
-    tally = source.runner.over([(each,) for each in groups], group_tally, partial(reduce, Tally.joined))
-    book = GroupBook.of_tally(facts, tally)
-    edges = score_edges(found if found.size else np.zeros((len(models[0]), 1))) if facts.task.kind == "binary" else None
-    parts = [Part(each, book, edges) for each in models]
-    sums: Sums = source.over(partial(_in_folds, parts), _joined)
-    return _evaluation(sums, facts, book, name)
-
-
-def _in_folds(parts: Sequence[Part], place: int, X: Any, y: Any, groups: Any, weight: Any) -> Sums | None:
-    n = X.shape[0]
-    fold, labels, matrix = fold_of(place, n), check_labels(y, n), matrix_of(X)
-    columns = as_columns(groups, "sensitive_features", n=n)
-    given = None if weight is None else as_weights(weight, n)
-    found = []
-    for f, part in enumerate(parts):
-        rows = np.flatnonzero(fold == f)
-        some = {name: each[rows] for name, each in columns.items()}
-        found.append(part.count(matrix[rows], labels[rows], some, None if given is None else given[rows]))
-    return _joined(found)
-
-
-def _evaluation(sums: Sums, facts: Facts, book: GroupBook, name: str, asked: Asked = None) -> Evaluation:
+def judged_sums(sums: Sums, facts: Facts, book: GroupBook, name: str, asked: Asked = None) -> Evaluation:
     task, area = facts.task, None
     if sums.bins is not None:
         area, off = sums.bins.auc()
@@ -118,6 +90,7 @@ def _evaluation(sums: Sums, facts: Facts, book: GroupBook, name: str, asked: Ask
             )
         area = np.where(unsure, np.nan, area)
     assert not isinstance(asked, Operating)
+    sums = replace(sums, spreads=settled(sums.spreads)) if sums.clustered else sums
     return replace(judgement_of(sums, task, book.attributes, name, area), operating=asked)
 
 
@@ -167,13 +140,18 @@ class Part:
     edges: Array | None
     operating: OperatingPoint | None = None
 
+    def take(self, places: slice) -> Part:
+        """Return the part for some of the models."""
+        some = np.arange(len(self.models))[places]
+        return replace(self, models=self.models.take(some), edges=None if self.edges is None else self.edges[some])
+
     def counted(self, rows: tuple[Any, ...]) -> Sums:
-        sums: Sums | None = reduced(self.count, *rows, combine=_joined)
+        sums: Sums | None = reduced(self.count, *rows, combine=joined)
         if sums is None:
             raise InputError("X has 0 rows, or sample_weight is zero in every row, expected rows to judge.")
         return sums
 
-    def count(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Sums | None:
+    def count(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, person: Any = None) -> Sums | None:
         """None where the partition has no rows that count."""
         n, task = X.shape[0], self.models.task
         if not n:
@@ -181,31 +159,34 @@ class Part:
         matrix, labels = checked_features(self.models, X), encode_labels(check_labels(y, n), task)
         attributes = self.book.read(sensitive_features, n)
         weight = None if sample_weight is None else as_weights(sample_weight, n)
-        busy = np.arange(n) if weight is None else np.flatnonzero(weight)
+        busy, people = np.arange(n) if weight is None else np.flatnonzero(weight), None
+        if person is not None:
+            people = sets_of(person, n)
         found: list[Sums | None] = []
         for start in range(0, len(busy), ROWS):
             rows = busy[start : start + ROWS]
             some, w = tuple(a.take(rows) for a in attributes), None if weight is None else weight[rows]
             scores, decided = self.models.decisions(take_rows(matrix, rows), self.operating, some)
             scores = check_scores(scores, task)
-            sums = sums_of(decided, labels[rows], task, some, w, together=True)
+            who = None if people is None else people[rows]
+            sums = sums_of(decided, labels[rows], task, some, w, person=who, together=True, sets=SETS)
             if self.edges is not None:
                 sums = replace(sums, bins=count_scores(scores[:, 0], labels[rows] == 1, w, self.edges))
             found.append(sums)
-        return _joined(found)
+        return joined(found)
 
 
-def _joined(parts: Sequence[Sums | None]) -> Sums | None:
+def joined(parts: Sequence[Sums | None]) -> Sums | None:
     known = [part for part in parts if part is not None]
     return reduce(add, known) if known else None
 
 
 def _edges(models: Models, X: Any) -> Array:
-    found: Array = reduced(partial(_sampled, models), X, combine=_side_by_side, places=_spread)
+    found: Array = reduced(partial(sampled, models), X, combine=side_by_side, places=spread_over)
     return score_edges(found if found.size else np.zeros((len(models), 1)))
 
 
-def _sampled(models: Models, block: Any) -> Array:
+def sampled(models: Models, block: Any) -> Array:
     n = block.shape[0]
     if not n:
         return np.zeros((len(models), 0))
@@ -213,11 +194,11 @@ def _sampled(models: Models, block: Any) -> Array:
     return np.asarray(models.scores(take_rows(checked_features(models, block), rows)))[:, 0]
 
 
-def _side_by_side(parts: list[Array]) -> Array:
+def side_by_side(parts: list[Array]) -> Array:
     return np.concatenate(parts, axis=1)
 
 
-def _spread(n: int) -> list[int]:
+def spread_over(n: int) -> list[int]:
     return sorted({(n - 1) * i // (LOOKED_AT - 1) for i in range(LOOKED_AT)})
 
 
@@ -229,6 +210,12 @@ class ScoreBins:
     across: Array
     low: Array
     high: Array
+
+    @classmethod
+    def none(cls, edges: Array) -> ScoreBins:
+        """Return the bins of no rows."""
+        shape = len(edges), edges.shape[1] + 1
+        return cls(np.zeros(shape), np.zeros(shape), np.full(shape, np.inf), np.full(shape, -np.inf))
 
     def __add__(self, other: ScoreBins) -> ScoreBins:
         low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)

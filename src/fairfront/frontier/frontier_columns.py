@@ -79,10 +79,9 @@ class FrontierColumns(FrontierFigures):
         if any(is_dask(each) for each in rows):
             from .dask_judgement import evaluate_parts
 
-            for what, given in (("person", person), ("pairs", pairs)):
-                if given is not None:
-                    raise InputError(f"{what} needs rows in memory, found Dask collections; leave it out.")
-            record = evaluate_parts(self.models, self.facts, rows, name, asked)
+            if pairs is not None:
+                raise InputError("pairs needs rows in memory, found Dask collections; leave it out.")
+            record = evaluate_parts(self.models, self.facts, (*rows, person), name, asked)
         else:
             held = held_rows(self, *rows, person)
             record = held.judge_models(self.models, name, asked)

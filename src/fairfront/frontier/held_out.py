@@ -63,15 +63,15 @@ BEYOND = 2.0
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Training rows to be judged: labels, groups and weights as they were given, and who each row is, as codes.
+    """Training rows to be judged: labels, groups and weights as they were given, and who each row is.
 
-    ``closed`` says that the closed form applies, ``far`` that rows stay in their partitions, ``asked`` that it is made
-    whatever it costs; ``rule`` places cut-offs.
-    ``kept`` takes the scores that were judged last, where somebody asks for them.
+    People are codes in memory. ``closed`` says that the closed form applies, ``far`` that rows stay in their
+    partitions, ``asked`` that it is made whatever it costs; ``rule`` places cut-offs. ``kept`` takes the scores that
+    were judged last, where somebody asks for them.
     """
 
     rows: tuple[Any, Any, Any]
-    person: Ints | None
+    person: Any
     solver: Newton
     closed: bool
     asked: bool
@@ -98,7 +98,8 @@ class HeldOut:
         if not far and any(map(is_dask, rows)):
             from .dask_held_out import brought
 
-            rows = brought(*rows)
+            y, groups, weight, person = brought(*rows, person)
+            rows = (y, groups, weight)
         if person is not None and not far:
             n = shape_of(rows[0], "y")[0]
             codes = person_codes(person, n, weighted_rows(check_weights(rows[2], n)))
@@ -120,9 +121,9 @@ class HeldOut:
         if far:
             from .dask_held_out import no_steps
 
-            if why := no_steps(problem, person, operating_of(asked)):
+            if why := no_steps(problem, person):
                 raise InputError(f"{spelled(ASKED)} leaves out folds of Dask collections, {why}")
-            return cls(rows, None, solver, False, True, far=True)
+            return cls(rows, person, solver, False, True, operating_of(asked), far=True)
         check_memory(8.0 * MOST * problem.K * n, f"held-out scores of {n} rows")
         found = cls(rows, codes, solver, closed, bool(asked), operating_of(asked))
         if not closed and (why := found.no_folds(problem)):
@@ -143,7 +144,9 @@ class HeldOut:
         if self.far:
             from .dask_held_out import judged_in_folds
 
-            return judged_in_folds(front, problem, self.solver, solved, HELD_OUT)
+            record, bent = judged_in_folds(front, problem, self.solver, solved, HELD_OUT, self.person, self.rule)
+            record = replace(record, made=f"{record.made}; {ROUGH}") if bent else record
+            return replace(front, evaluations={**front.evaluations, HELD_OUT: record})
         scores, made = self._scores(front, problem, solved)
         if problem.loss.link:  # far beyond the scores of all rows, an expansion does not hold, as at a floor
             most = (problem.reach(np.stack([each.W for each in solved])) + BEYOND)[:, None, None]

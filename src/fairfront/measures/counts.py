@@ -147,8 +147,8 @@ class Sums(Record):
 
     ``total`` are the number of rows, their weight, squared weight, and how many weigh anything but 1; ``everyone`` has
     all rows as one group, ``groups`` those of each attribute, and ``bins`` scores where rows lie in parts. ``spreads``
-    are how models vary together in each attribute's groups and, the last, in all rows; of people with several rows
-    where they are ``clustered``. ``pairs`` is how many pairs figures of pairs are of, 0 where few people are in them.
+    are how models vary in each attribute's groups and, the last, in all rows; of people with several rows if
+    ``clustered``. ``pairs`` is how many pairs figures of pairs are of, 0 where few people are in them.
     """
 
     total: Array
@@ -182,8 +182,7 @@ class Sums(Record):
 
     def take(self, places: Sequence[int]) -> Sums:
         """Return the sums of some models, without their scores."""
-        groups = tuple(each.take(places) for each in self.groups)
-        spreads = taken(self.spreads, places)
+        groups, spreads = tuple(each.take(places) for each in self.groups), taken(self.spreads, places)
         return Sums(self.total, self.everyone.take(places), groups, None, spreads, self.clustered, self.pairs)
 
     def __add__(self, other: Sums) -> Sums:
@@ -203,10 +202,11 @@ def sums_of(
     *,
     person: NDArray[np.intp] | None = None,
     together: bool = False,
+    sets: int = 0,
 ) -> Sums:
     """Sum what N models decide, (N, n), on n rows; no weight may be 0.
 
-    ``together`` asks how models vary together, over rows or over those of one ``person`` (n,), given as codes.
+    ``together`` asks how models vary together, over rows or those of one ``person`` (n,): codes, or one of ``sets``.
     """
     n, w = len(truth), np.ones(len(truth)) if weight is None else weight
 
@@ -219,7 +219,7 @@ def sums_of(
     exact = [] if task.kind == "regression" else [k for k, a in enumerate(attributes) if a.codes is not None]
     everyone = groups[exact[0]].together() if exact else of(np.full(n, -1), 0)  # other sums round
     total = np.array([n, w.sum(), w @ w, (w != 1.0).sum()])
-    spreads = spreads_of(decided, truth, task, attributes, weight, person) if together else None
+    spreads = spreads_of(decided, truth, task, attributes, weight, person, sets) if together else None
     return Sums(total, everyone, groups, None, spreads, person is not None)
 
 

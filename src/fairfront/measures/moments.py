@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from ..objectives import Array, Attribute, Task
 from ..records import Record
+from .people_sets import SetSums
 
 MODELS = 256
 """Most models whose covariances are kept; ends of more hold together by Bonferroni's correction."""
@@ -83,14 +84,19 @@ class Moments(Record):
         return np.maximum(np.diagonal(self.covariance, axis1=1, axis2=2), 0.0)
 
 
-Spread = dict[str, Moments]
-"""Moments of an attribute's groups by rate, of the recall of class k by ``recall[k]``."""
+Spread = dict[str, Any]
+"""Moments of an attribute's groups by rate, of the recall of class k by ``recall[k]``; of parts maybe `SetSums`."""
 
 
 def added(some: tuple[Spread, ...] | None, others: tuple[Spread, ...] | None) -> tuple[Spread, ...] | None:
     if some is None or others is None:
         return None
     return tuple({name: one[name] + two[name] for name in one} for one, two in zip(some, others, strict=True))
+
+
+def settled(some: tuple[Spread, ...] | None) -> tuple[Spread, ...] | None:
+    """Return the moments of sums over sets of people, once all parts are in them."""
+    return some and tuple({name: Moments(*each.moments) for name, each in spread.items()} for spread in some)
 
 
 def taken(some: tuple[Spread, ...] | None, places: Sequence[int]) -> tuple[Spread, ...] | None:
@@ -104,19 +110,23 @@ def spreads_of(
     attributes: Sequence[Attribute],
     weight: Array | None,
     person: NDArray[np.intp] | None,
+    sets: int = 0,
 ) -> tuple[Spread, ...] | None:
-    """Return the moments of every attribute, and those of all rows as the last; None of more than `MODELS` models."""
+    """Return the moments of every attribute, and those of all rows as the last; None of more than `MODELS` models.
+
+    With ``sets``, ``person`` are sets of people of whom other parts have rows too, and sums of sets are returned.
+    """
     if len(decided) > MODELS:
         return None
     everyone = [(np.arange(len(truth)), None)]
-    found = [_spread(decided, truth, task, everyone, weight, person)]
+    found = [_spread(decided, truth, task, everyone, weight, person, sets)]
     for attribute in attributes:
         if attribute.codes is None:
             shares = attribute.membership()
             groups: Any = [(np.flatnonzero(column), column) for column in shares.T[: len(attribute.levels)]]
         else:
             groups = [(np.flatnonzero(attribute.codes == g), None) for g in range(len(attribute.levels))]
-        found.append(_spread(decided, truth, task, groups, weight, person))
+        found.append(_spread(decided, truth, task, groups, weight, person, sets))
     return (*found[1:], found[0])
 
 
@@ -127,18 +137,22 @@ def _spread(
     groups: Sequence[tuple[NDArray[np.intp], Array | None]],
     weight: Array | None,
     person: NDArray[np.intp] | None,
+    sets: int,
 ) -> Spread:
     """Sum rates of groups, given as rows and the shares that they belong to it by."""
 
-    def sums(value: Callable[[NDArray[np.intp]], Array], mask: NDArray[np.bool_] | None = None) -> Moments:
-        parts = []
+    def sums(value: Callable[[NDArray[np.intp]], Array], mask: NDArray[np.bool_] | None = None) -> Any:
+        parts: list[Any] = []
         for rows, share in groups:
             some = rows if mask is None else rows[mask[rows]]
             w = None if weight is None else weight[some]
             if share is not None:
                 w = share[some] if w is None else w * share[some]
-            parts.append(_summed(partial(_at, value, some), len(some), w, _codes(person, some)))
-        return Moments(*(np.stack([getattr(part, name) for part in parts]) for name in vars(parts[0])))
+            if sets and person is not None:
+                parts.append(SetSums.of(value(some), w, person[some], sets))
+            else:
+                parts.append(_summed(partial(_at, value, some), len(some), w, _codes(person, some)))
+        return type(parts[0])(*(np.stack([getattr(part, name) for part in parts]) for name in vars(parts[0])))
 
     if task.kind == "regression":
         return {

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Algebra, Array
@@ -22,17 +23,20 @@ from ..problems.point import Bordered
 from .leave_one_out import ACTIVE
 
 if TYPE_CHECKING:
+    from ..problems.dask.folds import Source
     from ..problems.dask.problem import DaskProblem
 
 
-def fold_weights(problem: DaskProblem, rows: Algebra, W: Array, multipliers: Array) -> Array:
-    """Return weights (F, N, K, d) of points W (N, K, d), framed, without each of F folds.
+def fold_weights(
+    problem: DaskProblem, source: Source, rows: Algebra, W: Array, multipliers: Array
+) -> tuple[Array, NDArray[np.bool_]]:
+    """Return weights (F, N, K, d) of points W (N, K, d), framed, without each of F folds of a source.
 
-    ``rows`` is the algebra of all constraints, guards included.
+    And which points are no minima along their caps, (N,). ``rows`` is the algebra of all constraints, guards included.
     """
     omega, k = rows.p + multipliers @ rows.B, problem.layout.k
     factors = [problem.factors(each) for each in omega]
-    L, G, H, weight = problem.source.fold_sums(problem.measures, k, W, factors)
+    L, G, H, weight = source.fold_sums(problem.measures, k, W, factors)
     used = np.concatenate([np.flatnonzero(where >= 0) for _, where in problem.measures])  # the cells behind L
     total = weight.sum(axis=0)
     if (weight >= total).any():
@@ -43,7 +47,7 @@ def fold_weights(problem: DaskProblem, rows: Algebra, W: Array, multipliers: Arr
     G = np.moveaxis(G.reshape(len(G), k, *W.shape[:1], -1), 1, 2)  # (F, N, k, K d)
     L[..., -1], G[:, :, -1] = 0.0, 0.0
     whole = [each.sum(axis=0) for each in (L, G, H)]
-    found = np.empty((len(weight), *W.shape))
+    found, bent = np.empty((len(weight), *W.shape)), np.zeros(len(W), dtype=bool)
     for f, own in enumerate(weight):
         scale = 1.0 / np.append((total - own)[used], 1.0)
         for j, w in enumerate(W):
@@ -54,11 +58,7 @@ def fold_weights(problem: DaskProblem, rows: Algebra, W: Array, multipliers: Arr
             binds = np.abs(multipliers[j]) > ACTIVE * np.abs(multipliers[j]).max(initial=0.0)
             B, there = rows.B[binds], whole[0][j] / np.append(total[used], 1.0)
             inverse = Bordered.of(bend, B @ slopes)
-            if inverse.bent:
-                raise InputError(
-                    "held_out takes a step from points that are minima along their caps, found one that is not; leave "
-                    "it out and evaluate on validation rows."
-                )
+            bent[j] |= inverse.bent
             move = inverse.T @ (inverse.T.T @ (omega[j] @ slopes)) + inverse.Q @ (B @ (values - there))
             found[f, j] = w - move.reshape(w.shape)
-    return found
+    return found, bent

@@ -22,7 +22,7 @@ from ...validation import is_dask
 from ...validation.inputs import as_columns
 from ..resources import memory, threads_setting
 
-NAMES = ("X", "y", "sensitive_features", "sample_weight")
+NAMES = ("X", "y", "sensitive_features", "sample_weight", "person")
 """What collections are called, in the order in which they are given."""
 ALIKE = "take them from one data frame, or rechunk or repartition them alike."
 JOINED = 8
@@ -188,13 +188,13 @@ def aligned_blocks(*collections: Any) -> list[tuple[Any, ...]]:
     """Return, per partition, the delayed blocks of all collections; mappings become dicts of blocks."""
     first, *others = collections
     with require_dask().config.set({"optimization.tune.active": False}):  # tuning joins partitions of narrow columns
-        lengths, blocks = _row_counts(first), _blocks(NAMES[0] if others else "the collection", first, None, 0)
+        lengths, blocks = row_counts(first), blocks_of(NAMES[0] if others else "the collection", first, None, 0)
         named = zip(NAMES[1:], others, strict=False)
-        parts = [blocks, *(_blocks(name, each, lengths, len(blocks)) for name, each in named)]
+        parts = [blocks, *(blocks_of(name, each, lengths, len(blocks)) for name, each in named)]
     return list(zip(*parts, strict=True))
 
 
-def _row_counts(collection: Any) -> tuple[int, ...] | None:
+def row_counts(collection: Any) -> tuple[int, ...] | None:
     """Only where a Dask collection knows them without being computed."""
     chunks = getattr(collection, "chunks", None)
     if not chunks or any(size != size for size in chunks[0]):
@@ -202,7 +202,7 @@ def _row_counts(collection: Any) -> tuple[int, ...] | None:
     return tuple(int(size) for size in chunks[0])
 
 
-def _blocks(what: str, collection: Any, lengths: tuple[int, ...] | None, n: int) -> list[Any]:
+def blocks_of(what: str, collection: Any, lengths: tuple[int, ...] | None, n: int) -> list[Any]:
     """Return the blocks of one collection: n of them where that is above 0, with these numbers of rows where known.
 
     A number, like None, goes to all partitions; of an array in memory each gets its rows.
@@ -210,7 +210,7 @@ def _blocks(what: str, collection: Any, lengths: tuple[int, ...] | None, n: int)
     if isinstance(collection, Mapping):
         columns: list[list[Any]] = []
         for key, each in collection.items():
-            columns.append(_blocks(f"{what}[{key!r}]", each, lengths, n))
+            columns.append(blocks_of(f"{what}[{key!r}]", each, lengths, n))
             n = n or len(columns[0])
         return [dict(zip(collection, blocks, strict=True)) for blocks in zip(*columns, strict=True)]
     if is_dask(collection):
@@ -227,7 +227,7 @@ def _blocks(what: str, collection: Any, lengths: tuple[int, ...] | None, n: int)
             "collections; call compute_chunk_sizes() on the Dask array first."
         )
     if what == "sensitive_features":  # frames have names of columns
-        return _blocks(what, as_columns(collection, what, n=sum(lengths)), lengths, n)
+        return blocks_of(what, as_columns(collection, what, n=sum(lengths)), lengths, n)
     array = np.asarray(collection)
     _check_rows(what, len(array), sum(lengths))
     return [array[start:end] for start, end in pairwise(np.cumsum((0, *lengths)).tolist())]
@@ -248,7 +248,7 @@ def _partitions(what: str, collection: Any, lengths: tuple[int, ...] | None) -> 
         return list(collection.to_delayed())
     if collection.ndim == 2 and len(collection.chunks[1]) > 1:
         collection = collection.rechunk({1: -1})
-    here = _row_counts(collection)
+    here = row_counts(collection)
     if lengths is not None and here is not None and here != lengths:
         _check_rows(what, sum(here), sum(lengths))
         collection = collection.rechunk({0: lengths})

@@ -27,7 +27,7 @@ from ..pieces import feature_names
 from ..resources import GIGABYTE
 from .folds import Source
 from .partition import DaskRows, Plan, SpoolError, prepared, side, spooled
-from .passes import DaskSettings, Runner, aligned_blocks
+from .passes import DaskSettings, Runner, aligned_blocks, row_counts
 from .scan import Scan, scan
 
 LOG = logging.getLogger("fairfront")
@@ -175,7 +175,7 @@ def dask_problem(question: Question, X: Any, y: Any, sensitive_features: Any, sa
     if seen.target is not None:
         rows.target_variance = float(seen.target.squared[0]) / seen.rows
     problem = DaskProblem(rows, elsewhere, frame, feature_names(X))
-    problem.source = Source(runner, blocks, plan, seen.digests)
+    problem.source = Source(runner, blocks, plan, seen.digests, row_counts(X))
     return problem
 
 
