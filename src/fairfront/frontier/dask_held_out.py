@@ -22,7 +22,7 @@ from ..problems.dask.partition import matrix_of
 from ..problems.dask.problem import DaskProblem
 from ..problems.dask.problem import brought as computed
 from ..problems.dask.scan import Tally, group_tally
-from ..solvers import Newton
+from ..solvers import Newton, Status
 from ..solvers.base import Solved
 from ..solvers.fold_steps import fold_weights
 from ..solvers.knots import knot_solver
@@ -79,7 +79,8 @@ def judged_in_folds(
     W, source = work.from_user(np.stack([point.W for point in solved])), work.source.of(person)
     x = np.stack([point.multipliers for point in solved if point.multipliers is not None])
     folds, bent = fold_weights(work, source, knot_solver(solver, work, W[front.plain]).rows, W, x)
-    if (bent & np.array([point.status.solved for point in solved])).any():
+    capped = np.array([point.status.solved and point.status is not Status.PAST for point in solved])
+    if (bent & capped).any():
         raise InputError(
             "held_out takes a step from points that are minima along their caps, found one that is not; leave it out "
             "and evaluate on validation rows."
