@@ -116,3 +116,58 @@ def test_only_predictions_are_replaced(model: TableModel, table: pd.DataFrame, t
     with pytest.raises(ff.InputError, match="make it first"):
         predict_file(model, table, tmp_path / "none" / "out.csv")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["notes", "out.csv"]
+
+
+@pytest.fixture(scope="module")
+def written(table: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("parts") / "students.csv"
+    table.assign(weight=np.resize([1, 1, 0, 2], len(table)), **{"=note": "x"}).to_csv(file, index=False)
+    return file
+
+
+def test_rows_of_a_part_are_those_that_the_card_was_computed_from(written: Path, tmp_path: Path) -> None:
+    """Weights of 0 are in no part; rates are computed here from labels that are joined by the row's number."""
+    known = {"target": "outcome", "groups": "sex", "favourable": "- 50000.", "stability": 0, "progress": False}
+    run = ff.trace_table(written, weight="weight", drop=["=note"], seed=5, split="50/20/30", n_points=3, **known)
+    model, rows = run.select(id=1), pd.read_csv(written)
+    places = {part: model.part_rows(written, part) for part in ("train", "validation", "test")}
+    used = np.concatenate(list(places.values()))
+    assert sorted(used) == np.flatnonzero(rows["weight"] > 0).tolist()
+    assert {name: len(each) for name, each in places.items()} == run.manifest["split"]["rows"]
+    out = tmp_path / "test.csv"
+    assert predict_file(model, written, out, part="test", keep=["sex"], rows=70) == len(places["test"])
+    found = pd.read_csv(out)
+    assert found.columns[:3].tolist() == ["row", "sex", "prediction"]
+    own = rows.iloc[found["row"] - 1].reset_index(drop=True)
+    assert (found["row"] - 1).tolist() == places["test"].tolist()
+    assert own["sex"].tolist() == found["sex"].tolist()
+    told = found["prediction"].str.removeprefix("'")
+    error = np.average(told != own["outcome"], weights=own["weight"])
+    card = model.facts["parts"]["test"]["figures"]["error"]["chosen"]
+    least, most = card[3:5] if len(card) > 3 else (card[0] - 0.02, card[0] + 0.02)
+    assert least - 1e-6 <= error <= most + 1e-6
+    every = predict_file(model, written, tmp_path / "all.csv")
+    assert every == len(rows)
+    whole = pd.read_csv(tmp_path / "all.csv")["prediction"]
+    assert whole.iloc[places["test"]].tolist() == found["prediction"].tolist()
+
+
+def test_parts_of_other_rows_are_refused(run: Any, table: pd.DataFrame, written: Path, tmp_path: Path) -> None:
+    model, frame = run.select(id=0), table.drop(columns="=note")
+    assert len(model.part_rows(frame)) == run.manifest["split"]["rows"]["test"]  # a frame has no fingerprint
+    with pytest.raises(ff.InputError, match="comes out otherwise than that of the run"):
+        model.part_rows(frame.iloc[::-1])
+    with pytest.raises(ff.InputError, match=r"part is 'tset', expected one of train, validation, test\."):
+        predict_file(model, frame, tmp_path / "out.csv", part="tset")
+    with pytest.raises(ff.InputError, match="names 'row', which is the name of a column of predictions"):
+        predict_file(model, frame.assign(row=1), tmp_path / "out.csv", part="test", keep=["row"])
+    of_file = ff.trace_table(written, target="outcome", groups="sex", favourable="- 50000.", n_points=2, stability=0,
+                             drop=["=note"], split="80/20", progress=False).select(id=0)  # fmt: skip
+    with pytest.raises(ff.InputError, match="part is 'validation', expected 'train' or 'test'"):
+        of_file.part_rows(written, "validation")
+    other = tmp_path / "other.csv"
+    pd.read_csv(written).iloc[1:].to_csv(other, index=False)
+    with pytest.raises(ff.InputError, match=r"is not the file that the run was traced from \(students.csv"):
+        predict_file(of_file, other, tmp_path / "out.csv", part="test")
+    with pytest.raises(ff.InputError, match="without a run's manifest"):
+        TableModel(of_file.encoder, of_file.points, of_file.task, {}).part_rows(written)

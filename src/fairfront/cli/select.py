@@ -161,6 +161,9 @@ def predict(
     keep: Annotated[Texts, option("COLUMN", "Column of the input to copy; may be repeated.")] = None,
     reasons: Annotated[int, option("K", "Name the K columns that speak most against each person (linear models).")] = 0,
     exposure: Annotated[Text, option("COLUMN", "Predict values for this exposure instead of per unit of it.")] = None,
+    part: Annotated[
+        Text, option("NAME", "Only rows of this part of the run's file (train, validation, test), with their numbers.")
+    ] = None,
     trust: words.Trust = None,
     overwrite: words.Overwrite = False,
     *,
@@ -168,7 +171,8 @@ def predict(
 ) -> None:
     """Write predictions and probabilities for the rows of a file.
 
-    Rows keep their order; group columns are not needed. Files larger than memory are read in chunks.
+    Rows keep their order; group columns are not needed. Files larger than memory are read in chunks. Who is in a part
+    is drawn again from the seed of the run, with its file, because nothing of it is kept.
 
     Example: fairfront predict model new.csv --keep id -o decided.csv
     """
@@ -182,9 +186,9 @@ def predict(
         tell(screen(stderr=True), f"note: values that were rare or unknown in training: {told}.")
 
     known: dict[str, Any] = {"keep": keep or (), "exposure": exposure, "overwrite": overwrite, "on_unknown": note}
-    known |= {"reasons": reasons, **reading}
+    known |= {"reasons": reasons, "part": part, **reading}
     n = predict_file(found, file, output, progress="auto", **known)
-    typer.echo(f"{counted(n, 'row')}: {output}")
+    typer.echo(f"{counted(n, 'row')}{'' if part is None else f' of the {part} part'}: {output}")
 
 
 def _rule(

@@ -13,7 +13,7 @@ import typer
 NAMES = (
     "allow approval_rate at_least at_most checkpoint confidence costs cross cutoff decimal delimiter drop encoding "
     "favourable group_probabilities groups id improve incumbent incumbent_decision incumbent_score keep "
-    "labelled_only_if loss max_fits max_seconds nobody_worse min_size notion overwrite resume ridge small split "
+    "labelled_only_if loss max_fits max_seconds nobody_worse min_size notion overwrite part resume ridge small split "
     "stability compare control exposure offset pairs person reasons strata surrogate target text units use_sensitive "
     "weight within"
 )

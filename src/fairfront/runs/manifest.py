@@ -23,6 +23,7 @@ from ..storage.documents import parse_json, read_json
 from ..storage.packages import SIGNATURE, write_checksums
 from ..storage.places import CHECKSUMS, MANIFEST, anything
 from ..storage.seals import Inventory, Known, private_key, write_signature
+from ..tables import Source
 from .preparation import Prepared
 from .settings import Settings
 
@@ -75,6 +76,17 @@ def opening_of(manifest: Mapping[str, Any] | None, **said: Any) -> dict[str, Any
     """Return how files are opened: as those of the run, but for what is said."""
     kept = (manifest or {}).get("settings", {})
     return {name: kept.get(name) if said.get(name) is None else said[name] for name in ("delimiter", "encoding")}
+
+
+def check_origin(source: Source, data: Any, origin: Mapping[str, Any], purpose: str) -> None:
+    """Refuse another file than the one that a run was traced from."""
+    sha = origin.get("sha256")
+    if source.sha256() != sha:
+        remedy = "give that file" if sha else "a data frame has none: trace the file itself"
+        raise InputError(
+            f"{data if source.path else 'the data frame'} is not the file that the run was traced from "
+            f"({origin['name']}, by its sha256), expected the same rows for {purpose}; {remedy}."
+        )
 
 
 def _used_where(settings: Settings) -> dict[str, str]:

@@ -110,6 +110,22 @@ class TableModel(TableEstimator):
             raise InputError("this model gives scores and no probabilities, expected the logistic loss; use predict.")
         return self._probabilities(self._scores_of(data))
 
+    def part_rows(self, data: Any, part: str = "test") -> NDArray[np.intp]:
+        """Return which rows of the file that the run was traced from are in a part of its split, counted from 0.
+
+        No file keeps them: they are drawn again by the rule and the seed of the run.
+
+        Parameters
+        ----------
+        data : data frame or path of a file
+            The one that the run was traced from; another is refused.
+        part : str
+            "train", "validation" or "test".
+        """
+        from .split_rows import rows_of_part  # it reads tables as runs do
+
+        return rows_of_part(self.manifest, data, part)
+
     def reasons(self, data: Any, *, k: int = 4, side: Side = "against") -> Reasons:
         """Say which columns speak against each person, or for them; of linear models.
 

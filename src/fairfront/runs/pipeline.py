@@ -30,7 +30,7 @@ from .attributes import PROXY
 from .decision import Decision, candidates, promises_of
 from .decision_chain import DECISIONS, pruned
 from .external import added, check_name
-from .manifest import manifest_of
+from .manifest import check_origin, manifest_of
 from .model import TableModel
 from .options import plain_id, shortlist
 from .parts import judged_points
@@ -169,13 +169,7 @@ def with_exact_counts(run: Run, data: Any, progress: Any = "auto") -> Run:
     """
     settings = Settings.from_json(run.manifest["settings"])
     source = open_source(data, **settings.opening)
-    origin = run.manifest["data"]
-    if source.sha256() != origin.get("sha256"):
-        remedy = "a data frame has none: trace the file itself" if origin == FRAME else "give that file"
-        raise InputError(
-            f"{data} is not the file that the run was traced from ({origin['name']}, by its sha256), expected the same "
-            f"rows for exact counts; {remedy}."
-        )
+    check_origin(source, data, run.manifest["data"], "exact counts")
     ready = prepare(source, settings, progress)
     left_out = uncompared(run.frontier.facts, ready.groups, settings.cross)  # their names are in no file
     facts = replace(run.frontier.facts, left_out=left_out)

@@ -22,6 +22,10 @@ from ..tables.notation import Decimal, check_decimal, number_of
 from ..validation import check_count
 from .manifest import opening_of
 from .model import TableModel
+from .split_rows import check_part
+
+ROW = "row"
+"""The column of the numbers that rows have in the file, from 1."""
 
 
 def predict_file(
@@ -32,6 +36,7 @@ def predict_file(
     keep: Sequence[str] = (),
     reasons: int = 0,
     exposure: str | None = None,
+    part: str | None = None,
     overwrite: bool = False,
     rows: int = 50_000,
     delimiter: str | None = None,
@@ -44,10 +49,11 @@ def predict_file(
     """Write labels and probabilities for every row of a file, in its order; return the number of rows.
 
     ``keep`` copies columns of the input, ``reasons`` names so many that speak against the person; values are predicted
-    for an ``exposure``, a column, or per unit. ``missing`` are texts for a missing value besides those of training,
-    whose delimiter, encoding and decimal mark hold unless others are given. Text that a spreadsheet would execute gets
-    a quote in front. No file but earlier predictions is overwritten. ``on_unknown`` is told the rows by column whose
-    value was rare or unknown in training.
+    for an ``exposure``, a column, or per unit. Of a ``part`` of the run's split only the rows are written, with their
+    numbers in the file that the run was traced from: ``row`` is 1 for the first. ``missing`` are texts for a missing
+    value besides those of training, whose delimiter, encoding and decimal mark hold unless others are given. Text that
+    a spreadsheet would execute gets a quote in front. No file but earlier predictions is overwritten. ``on_unknown`` is
+    told the rows by column whose value was rare or unknown in training.
     """
     read = Path(data) if isinstance(data, (str, os.PathLike)) else None
     if read is not None and read.exists() and output.exists() and output.samefile(read):
@@ -56,6 +62,8 @@ def predict_file(
     if check_count(reasons, "reasons", least=0):
         model.check_reasons()
     source = open_source(data, **opening_of(model.manifest, delimiter=delimiter, encoding=encoding))
+    if part is not None:
+        check_part(model.manifest, source, data, part)
     model.encoder.check(source.names)
     for name in keep:
         source.check_column(name, "keep")
@@ -64,7 +72,9 @@ def predict_file(
     if exposure is not None and model.task.kind != "regression":
         raise InputError(f"{spelled('exposure')} is for predicted values, found labels; leave it out.")
     more = keep if exposure is None else (*keep, exposure)
-    done, strange = 0, Counter[str]()
+    of_part = None if part is None else model.part_rows(data, part)
+    number: dict[str, Any] = {}
+    done, seen, strange = 0, 0, Counter[str]()
     with (
         writing(output, text=True, overwrite=overwrite, own=_is_predictions) as stream,
         progress_bar(progress, "predicting", source.size) as bar,
@@ -72,18 +82,29 @@ def predict_file(
         writer = CsvWriter(stream)
         for chunk in source.chunks(tuple(dict.fromkeys((*model.columns, *more))), rows=rows):
             table = coerce(chunk, model.encoder, tuple(missing), check_decimal(decimal))
+            kept: dict[str, Any] = {name: chunk[name] for name in keep}
+            size = None if exposure is None else _exposures(chunk[exposure], exposure)
+            if of_part is not None:
+                first, seen = seen, seen + table.n
+                some = of_part[(of_part >= first) & (of_part < seen)] - first
+                if not len(some):
+                    continue
+                table, size = table.take(some), None if size is None else size[some]
+                kept = {name: [values[i] for i in some] for name, values in kept.items()}
+                number = {ROW: first + some + 1}
             found, strange = model.outputs(table, reasons), strange + Counter(count_others(table, model.encoder))
-            kept = {name: chunk[name] for name in keep}
-            if exposure is not None:
-                found["prediction"] = found["prediction"] * _exposures(chunk[exposure], exposure)
+            if size is not None:
+                found["prediction"] = found["prediction"] * size
             if done == 0:
-                for name in sorted(set(kept) & set(found)):
+                for name in sorted(set(kept) & {*number, *found}):
                     raise InputError(
                         f"{spelled('keep')} names {name!r}, which is the name of a column of predictions, expected "
                         "others; rename it."
                     )
-                writer.write_rows([[*kept, *found]])
-            writer.write_rows(zip(*(_texts(values) for values in (*kept.values(), *found.values())), strict=True))
+                writer.write_rows([[*number, *kept, *found]])
+            writer.write_rows(
+                zip(*(_texts(values) for values in (*number.values(), *kept.values(), *found.values())), strict=True)
+            )
             done += len(found["prediction"])
             bar.update(chunk.done, f"{done} rows")
     if on_unknown is not None and strange:

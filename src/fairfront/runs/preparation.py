@@ -5,7 +5,6 @@ A Parquet file that is larger than memory gets the same split and the same encod
 
 from __future__ import annotations
 
-import hashlib
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ from ..tables.notation import time_words
 from ..tables.sensitive_names import sensitive_finding
 from ..tables.split import PARTS, Split, covered, parse_split
 from ..tables.target import Codes, ungrouped_notes
-from .rows import Kept, Part, atoms, drawn_rows, lazy_rows, parts_note, people_of, streamed_rows
+from .rows import Kept, Part, atoms, digest_of, drawn_rows, lazy_rows, parts_note, people_of, streamed_rows
 from .settings import Settings
 
 SHARE = 0.5
@@ -82,7 +81,7 @@ class Prepared:
 
     @property
     def split_digest(self) -> str:
-        return hashlib.sha256(self.place[self.place >= 0].astype(np.uint8).tobytes()).hexdigest()
+        return digest_of(self.place)
 
     def part(self, name: str) -> Part:
         """Encode the rows of one part; matrices are made when they are needed and not kept, those of a file lazily."""

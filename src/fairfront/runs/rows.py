@@ -7,6 +7,7 @@ number to be predicted.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -106,6 +107,11 @@ class Part:
 
     def seen(self) -> Part:
         return self if self.drawn is None else self.drawn()
+
+
+def digest_of(place: NDArray[np.int8]) -> str:
+    """Return the fingerprint of a split: of the parts of the rows that are used, those from 0 on."""
+    return hashlib.sha256(place[place >= 0].astype(np.uint8).tobytes()).hexdigest()
 
 
 def people_of(table: Table, settings: Settings) -> tuple[Table, NDArray[np.intp], People]:
