@@ -18,6 +18,9 @@ POSSIBLE = {"adult": 1.0, "oulad": 1.0, "compas": 0.86, "loans": 0.89}
 SMALLEST = {"adult": 0.032, "compas": 0.043, "oulad": 0.034, "german": 0.079}
 RATIO = (0.85, 1.05)
 TESTED = {"adult": 0.020, "compas": 0.016, "oulad": 0.024, "german": 0.015}
+PROTOTYPE = {"adult": 30, "oulad": 30, "compas": 110, "german": 120, "loans": 140}
+PROTOTYPE_SPLITS = {"adult": 70, "compas": 60, "oulad": 40, "german": 100}
+"""Runs and splits that bars were measured on, which makes them uncertain themselves."""
 SHARE, BROKEN, FEWEST = 0.10, 0.05, 20
 """A figure within a tenth of its bar, or two standard errors, meets it; the largest share of broken promises, and
 the fewest runs that are set beside bars."""
@@ -50,35 +53,47 @@ def verdict(found: Found, bar: float, most: bool = True) -> str:
     return " and ".join(near) or "missed"
 
 
-def _row(case: str, runs: int, what: str, bar: float, found: Found, most: bool = True) -> list[object]:
+def _row(
+    case: str, runs: int, what: str, bar: float, found: Found, most: bool = True, measured: int = 0
+) -> list[object]:
+    """Set a figure beside its bar; one that was itself measured, in so many runs, has an error of its own too."""
     told = f"at {'most' if most else 'least'} {bar:g}"
-    return [TITLES[case], runs, what, told, f"{found.value:.4f} ± {found.error:.4f}", verdict(found, bar, most)]
+    both = found.error * np.sqrt(1.0 + runs / measured) if measured else 0.0
+    apart = f"{(found.value - bar) / both:+.1f}" if both else ""
+    return [TITLES[case], runs, what, told, f"{found.value:.4f} ± {found.error:.4f}", verdict(found, bar, most), apart]
 
 
 def _rows(case: str) -> Iterator[list[object]]:
     """Take what is judged on all rows; the error is compared over the runs that also have a validation part."""
     runs = results(case, "linear")
     held, both = [each["held_out"] for each in runs], [each for each in runs if "before" in each]
-    n = len(runs)
+    n, before = len(runs), PROTOTYPE[case]
 
     def of(take: Callable[[Any], Any]) -> list[Any]:
         return [take(each) for each in held]
 
     if case in RMS:
         rms, se = root(of(lambda each: each["rms"])), root(of(lambda each: each["se"]))
-        yield _row(case, n, "rms error of a gap", RMS[case], rms)
+        yield _row(case, n, "rms error of a gap", RMS[case], rms, measured=before)
         ratio = Found(rms.value / se.value, rms.error / se.value)
         least, most = RATIO
         side = (most, True) if ratio.value > 0.5 * (least + most) else (least, False)
         yield _row(case, n, "rms error / standard error", side[0], ratio, side[1])
-        yield _row(case, n, "asked 0.02: true gap", DELIVERED[case], mean(of(lambda each: each["asked 0.02"][0])))
+        yield _row(
+            case,
+            n,
+            "asked 0.02: true gap",
+            DELIVERED[case],
+            mean(of(lambda each: each["asked 0.02"][0])),
+            measured=before,
+        )
         if len(both) > 1:
             more = mean([each["held_out"]["asked 0.02"][1] - each["before"]["asked 0.02"][1] for each in both])
             yield _row(case, len(both), "asked 0.02: error, less that before", DEARER.get(case, 0.0), more)
-        yield _row(case, n, "smallest end", SMALLEST[case], mean(of(lambda each: each["least"][0])))
+        yield _row(case, n, "smallest end", SMALLEST[case], mean(of(lambda each: each["least"][0])), measured=before)
     if case in POSSIBLE:
         made = mean(of(lambda each: each["promise 0.05"] is not None))
-        yield _row(case, n, "promise of 0.05 possible", POSSIBLE[case], made, most=False)
+        yield _row(case, n, "promise of 0.05 possible", POSSIBLE[case], made, most=False, measured=before)
     broken = {u: mean(of(lambda each, u=u: (each[f"promise {u}"] or [0.0])[0] > u)) for u in PROMISED}
     worst = max(broken, key=lambda u: broken[u].value)
     yield _row(case, n, f"promises broken, worst at u = {worst:g}", BROKEN, broken[worst])
@@ -95,12 +110,14 @@ def _tested(case: str) -> list[object]:
     square = mean(some[:, 0] ** 2 - some[:, 2])
     value, most = (float(np.sqrt(max(0.0, each))) for each in (square.value, square.value + 2.0 * square.error))
     what = "asked 0.02: debiased rms of real test gaps"
-    return _row(case, len(some), what, TESTED[case], Found(value, 0.5 * (most - value)))
+    return _row(
+        case, len(some), what, TESTED[case], Found(value, 0.5 * (most - value)), measured=PROTOTYPE_SPLITS[case]
+    )
 
 
 def bars() -> Table:
     """Return every bar with what was measured."""
-    head = ["population", "runs", "figure", "bar", "measured", "verdict"]
+    head = ["population", "runs", "figure", "bar", "measured", "verdict", "apart, in standard errors of both"]
     rows = [row for case in DATA if len(results(case, "linear")) >= FEWEST for row in _rows(case)]
     return Table(head, [*rows, *(_tested(case) for case in TESTED if len(splits_of(case)) >= FEWEST)])
 
