@@ -247,7 +247,7 @@ def test_all_rows_are_judged_by_modules_trained_without_their_fold() -> None:
     how |= {"training": fft.Training(epochs=2, batch_size=32, lr=1e-2), "slide": fft.Training(epochs=1, batch_size=32)}
     front = fft.trace(net(), X, y, sensitive_features=group, held_out=True, person=who, **how)
     record = front.evaluations["held_out"]
-    assert record.made == "10 folds, trained again"
+    assert record.made == "10 folds, trained again, standard errors times 1.25"
     assert record.n == 240
     assert front.choice(least="tpr_gap").on == "held_out"
     given = fft.objectives(y, sensitive_features=group)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
 from ..measures.cutoffs import Operating
-from ..measures.promises import widened
+from ..measures.promises import less_sure
 from ..objectives import Array, Groups, Task, predictions_of, rates_of
 from ..objectives.groups import FEWEST
 from ..problems import LinearProblem, Reading
@@ -44,7 +44,6 @@ WEIGHTS, TOGETHER = 500, 200
 """Most weights of a model, and most scores of one person, that are left out in closed form."""
 SCORES = 1 << 25
 """Scores of all rows by the points of a path up to which held-out figures are made unasked."""
-FEW_FOLDS = 1.25  # how much less sure figures of fewer than ten folds are, where the path is steep
 FARTHER = 0.5  # how far past zero a path goes on by itself, as a share of the plain gap
 ZERO = 1e-6  # worst gap at the end of a path, as a share of the largest, that is none
 ASKED = "held_out=True"
@@ -228,9 +227,8 @@ def readings_judge(
     if person is not None:
         codes = person_codes(person, n, weighted_rows(check_weights(rows[2], n)))
     parts = len(folds.pairs)
-    wide = f", standard errors times {FEW_FOLDS}" if 1 < parts < FOLDS else ""
-    made = "one held-out part" if parts == 1 else f"predictions of {parts} folds{wide}"
-    made = made if parts else "leave-one-out in closed form"
+    alone = ["leave-one-out in closed form", "one held-out part"]
+    made = alone[parts] if parts < 2 else f"predictions of {parts} folds"
 
     def judge(front: Frontier, fits: Sequence[Reading]) -> Frontier:
         held, kept = folds.held, (fit.scores for fit in fits)
@@ -239,11 +237,7 @@ def readings_judge(
             for fit, scores in zip(fits, kept, strict=True)
         )
         scores = np.stack([_known(each)[:, held] for each in again])
-        found = judged_scores(front, rows, scores, made, operating_of(asked), held, codes)
-        if not 1 < parts < FOLDS:
-            return found
-        wider = widened(found.evaluations[HELD_OUT], FEW_FOLDS**2)
-        return replace(found, evaluations={**found.evaluations, HELD_OUT: wider})
+        return judged_scores(front, rows, scores, made, operating_of(asked), held, codes, parts)
 
     return judge
 
@@ -256,10 +250,11 @@ def judged_scores(
     rule: Operating | None = None,
     held: Ints | None = None,
     person: Ints | None = None,
+    refitted: int = 0,
 ) -> Frontier:
     """Add the evaluation of scores (N, K, rows) of all rows with weight, or of those held, at cut-offs of a rule.
 
-    ``person`` are the codes of all rows with weight.
+    ``person`` are the codes of all rows with weight, ``refitted`` the folds that a learner was fitted again without.
     """
     task, (y, groups, weight) = front.facts.task, given
     n = shape_of(y, "y")[0]
@@ -275,7 +270,7 @@ def judged_scores(
         made += "" if rule.asked == "cutoff" else f"; cut-offs placed without each of {FOLDS} folds"
     record = with_notions(replace(record, made=made), front.facts)
     known = (front.facts.notions, task, lambda: responses_of(scores[:, 0], task, front.models.probable))
-    record = rows.with_scores(record, *known)
+    record = less_sure(rows.with_scores(record, *known), refitted)
     return replace(front, evaluations={**front.evaluations, HELD_OUT: record})
 
 

@@ -16,7 +16,6 @@ from ..measures.promises import FOLDS, widened
 from ..measures.subgroup_gaps import is_of_subgroups
 from ..objectives import Array, Attribute, Task
 from ..validation import check_text, counted
-from .held_out import FEW_FOLDS
 from .judgement import is_test, with_notions
 
 if TYPE_CHECKING:
@@ -31,7 +30,8 @@ def pool_evaluations(front: FrontierFigures, names: tuple[str, ...], name: str) 
     why = kept_apart(records)
     if why:
         raise InputError(why)
-    few = any(FOLDS in record.design.get("", {}) for record in records)
+    factors = [float(record.design.get("", {}).get(FOLDS, 1.0)) for record in records]
+    factor = float(np.average(factors, weights=[record.n for record in records]))
     found = pooled_scores(records, with_notions(_pooled(records, front.facts.task, name), front.facts))
     of_one = {
         k: v
@@ -40,7 +40,7 @@ def pool_evaluations(front: FrontierFigures, names: tuple[str, ...], name: str) 
         if k.removesuffix("_upper") in PAIRS or is_of_subgroups(k)
     }
     found = replace(found, columns={**found.columns, **of_one})  # which are of the last evaluation that has some
-    return widened(found, FEW_FOLDS**2) if few else found
+    return widened(found, factor) if factor > 1.0 else found
 
 
 def kept_apart(records: list[Evaluation]) -> str:

@@ -62,5 +62,6 @@ class TorchFolds:
 
     def judged(self, front: Frontier, scores: Array) -> Frontier:
         """Add the evaluation of scores (N, K, n)."""
-        made = f"{len(np.unique(self.fold))} folds, trained again"
-        return judged_scores(front, self.rows, scores, made, self.rule, person=self.person)
+        parts = len(np.unique(self.fold))
+        made = f"{parts} folds, trained again"
+        return judged_scores(front, self.rows, scores, made, self.rule, person=self.person, refitted=parts)
