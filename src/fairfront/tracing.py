@@ -14,7 +14,7 @@ from .frontier.rate_frontier import Rates, as_rates, refuse_losses, trace_rates
 from .frontier.ridges import as_ridges, trace_ridges
 from .objectives import Gap, Groups, Loss, Notion, Within, is_regression, warn_of_proxies
 from .objectives.comparisons import Surrogate
-from .objectives.exposures import per_exposure
+from .objectives.value_losses import per_exposure
 from .problems import LinearProblem, blas_threads, linear_problem
 from .problems.offsets import with_offset
 from .problems.point import decomposable

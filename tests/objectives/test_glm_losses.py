@@ -12,8 +12,7 @@ from sklearn.metrics import mean_gamma_deviance, mean_poisson_deviance, mean_twe
 
 import fairfront as ff
 from fairfront.objectives import LOSSES, Quantile
-from fairfront.objectives.exposures import per_exposure
-from fairfront.objectives.glm_losses import Binomial, Tweedie
+from fairfront.objectives.value_losses import Binomial, Tweedie, per_exposure
 from fairfront.problems import linear_problem
 from tests.support.optima import slsqp
 

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 import fairfront as ff
 from fairfront.objectives import NOTIONS
-from fairfront.objectives.ratio_notions import SelectionRatio
+from fairfront.objectives.rate_notions import SelectionRatio
 from fairfront.problems import linear_problem
 from tests.objectives.test_curves import CURVED
 from tests.support.optima import slsqp

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from ..exceptions import InputError
 from ..frontier.rate_frontier import Rates, as_rates, refuse_losses
 from ..objectives import LOSSES, Array, Loss, Within, predictions_of, warn_of_proxies
-from ..objectives.exposures import per_exposure
+from ..objectives.value_losses import per_exposure
 from ..problems import blas_threads, linear_problem
 from ..problems.dask.problem import refuse_collections
 from ..problems.learners import scores_of_learner

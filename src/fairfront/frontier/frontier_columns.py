@@ -12,7 +12,7 @@ import numpy as np
 from ..exceptions import InputError, require
 from ..measures.cutoffs import Operating
 from ..objectives import Within
-from ..objectives.exposures import per_exposure
+from ..objectives.value_losses import per_exposure
 from ..problems.offsets import with_offset
 from ..validation import BACKENDS, check_choice, check_text, is_dask
 from .cautions import worst_errors

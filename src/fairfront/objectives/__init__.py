@@ -6,10 +6,6 @@ from .comparisons import Notion as Notion
 from .gaps import GAPS as GAPS
 from .gaps import Algebra as Algebra
 from .gaps import Gap as Gap
-from .glm_losses import LogLinkLoss as LogLinkLoss
-from .glm_losses import is_likelihood as is_likelihood
-from .glm_losses import is_regression as is_regression
-from .glm_losses import predictions_of as predictions_of
 from .groups import Attribute as Attribute
 from .groups import Groups as Groups
 from .groups import check_groups as check_groups
@@ -27,8 +23,12 @@ from .proxies import GroupProbabilities as GroupProbabilities
 from .proxies import proxy_sentences as proxy_sentences
 from .proxies import warn_of_names as warn_of_names
 from .proxies import warn_of_proxies as warn_of_proxies
-from .quantile_loss import Quantile as Quantile
 from .question import Objectives as Objectives
 from .question import Question as Question
 from .strata import Within as Within
 from .surrogates import Quantity as Quantity
+from .value_losses import LogLinkLoss as LogLinkLoss
+from .value_losses import Quantile as Quantile
+from .value_losses import is_likelihood as is_likelihood
+from .value_losses import is_regression as is_regression
+from .value_losses import predictions_of as predictions_of

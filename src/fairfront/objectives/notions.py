@@ -9,7 +9,6 @@ from typing import ClassVar
 from ..validation import Registry, check_number
 from .comparisons import ALL, CLASSES, Comparison, Notion, Surrogate
 from .losses import Task
-from .rank_notions import AucParity, CrossAucParity
 from .rate_notions import (
     BalancedAccuracyParity,
     FalseDiscoveryParity,
@@ -17,18 +16,22 @@ from .rate_notions import (
     FScoreParity,
     NegativePredictiveParity,
     PredictiveParity,
+    SelectionRatio,
+    TprRatio,
     TreatmentEquality,
 )
-from .ratio_notions import SelectionRatio, TprRatio
 from .score_notions import (
+    ActualOverExpected,
+    AucParity,
     CalibrationInTheLarge,
+    CrossAucParity,
+    LinkScaleParity,
     MeanScoreParity,
     NegativeClassBalance,
     PositiveClassBalance,
     StandardisedMeanDifference,
 )
 from .surrogates import Quantity
-from .value_notions import ActualOverExpected, LinkScaleParity
 
 SIMILAR_PAIRS = "similar_pairs"
 EACH_LABEL = "true positive rates of each label: among people with that label, the share predicted it"

@@ -20,7 +20,7 @@ from scipy import sparse
 
 from ..exceptions import InputError, spelled, spelling
 from ..objectives import Array, GroupProbabilities, Groups
-from ..objectives.exposures import per_exposure
+from ..objectives.value_losses import per_exposure
 from ..problems.dask.partition import lazy_matrix
 from ..problems.dask.passes import reduced
 from ..problems.resources import GIGABYTE, memory

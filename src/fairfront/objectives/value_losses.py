@@ -1,14 +1,14 @@
-"""Losses of generalised linear models: half the unit deviance of counts, amounts and shares, for scores behind a link.
+"""Losses of values: half the unit deviance of counts, amounts and shares, for scores behind a link; and of quantiles.
 
     exp(score) is the mean of counts and amounts, 1 / (1 + exp(-score)) that of shares
 
-The loss of a row with an exposure e is that of its value per unit, weighted by e (`exposures`). All are convex in the
-score, so that points are certified as those of other losses are.
+An exposure e is how long or how much a row was at risk, or how many trials it stands for: its loss is that of its value
+per unit, weighted by e. All are convex in the score, so that points are certified as those of other losses are.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import log
 from typing import Any, ClassVar
@@ -16,13 +16,16 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, xlog1py, xlogy
 
-from ..exceptions import InputError
-from ..validation import refuse
+from ..exceptions import InputError, setting, spelled, spelling
+from ..validation import check_positive, refuse
+from ..validation.inputs import as_numbers, as_weights, check_labels, check_weights, shape_of
 from .losses import LOSSES, Array, Loss, Stock
 from .stock_models import gamma_regressor, linear_predictor, poisson_regressor, tweedie_regressor
 
 LARGEST = 300.0  # scores beyond are taken as this, so that no step overflows; such means are no one's
 LEAST = 1e-12  # mean of targets that a start is taken from at least
+WIDTH = 0.05
+"""Width of the rounding, as a share of the standard deviation of values."""
 
 
 class LogLinkLoss(Loss):
@@ -146,7 +149,45 @@ class Binomial(Loss):
         return (p * (1.0 - p))[..., None, :]
 
 
-for _loss in (Poisson, Gamma, Tweedie, Binomial):
+@dataclass(frozen=True)
+class Quantile(Loss):
+    """q r + width log(1 + exp(-r / width)) of residuals r = y - score: the pinball loss of the quantile q, rounded.
+
+    It is above max(q r, (q - 1) r) by width log 2 at most, at r = 0, and convex. A ``width`` of None is a twentieth of
+    the standard deviation of values.
+    """
+
+    name = "quantile"
+    kinds = ("regression",)
+    stock: ClassVar[Stock | None] = partial(linear_predictor, "identity")
+    q: float = 0.5
+    width: float | None = None
+
+    def __post_init__(self) -> None:
+        given = self.q
+        if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0.0 < given < 1.0:
+            raise refuse("q", given, "a number above 0 and below 1, such as 0.9")
+        if self.width is not None:
+            check_positive(self.width, "width")
+
+    def of_values(self, values: Array) -> Loss:
+        spread = float(np.std(values))
+        return self if self.width is not None else replace(self, width=WIDTH * (spread if spread > 0.0 else 1.0))
+
+    def _parts(self, score: Array, target: Array) -> tuple[Array, float]:
+        width = 1.0 if self.width is None else self.width
+        return (target - score) / width, width
+
+    def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
+        r, width = self._parts(score, target)
+        return width * (self.q * r + np.logaddexp(0.0, -r))[..., 0, :], expit(-r) - self.q
+
+    def curvature(self, score: Array, target: Array) -> Array:
+        r, width = self._parts(score, target)
+        return np.asarray(expit(-r) * expit(r) / width)[..., None, :]
+
+
+for _loss in (Poisson, Gamma, Tweedie, Binomial, Quantile):
     LOSSES.add(_loss.name, _loss)
 
 
@@ -163,3 +204,28 @@ def predictions_of(scores: Array, name: str) -> Array:
 def is_regression(loss: Any) -> bool:
     """Tell whether a loss, given by name or as it is, is for values first."""
     return bool(LOSSES.made(loss, Loss).kinds[0] == "regression")
+
+
+def per_exposure(y: Any, sample_weight: Any, exposure: Any, *, regression: bool = True) -> tuple[Any, Any]:
+    """Return values per unit of exposure, and weights times exposure; both as they are where there is none.
+
+    Parameters
+    ----------
+    y : array of shape (n,), counts or totals
+    sample_weight : array of shape (n,), or None for 1
+    exposure : array of shape (n,) of numbers above 0, or None
+    regression : bool, whether y are values, of which there is so much per unit
+    """
+    if exposure is None:
+        return y, sample_weight
+    if not regression:
+        what, use = spelled("exposure"), setting("loss", "poisson")
+        raise InputError(f"{what} is for counts and totals, found labels; give {use}, or leave it out.")
+    n = (*shape_of(y, "y"), 0)[0]
+    with spelling({"sample_weight": "exposure"}):
+        found = as_weights(exposure, n)
+    if not found.all():
+        raise InputError("exposure is 0 in some rows, expected numbers above 0; leave out rows never at risk.")
+    weight = check_weights(sample_weight, n)
+    values = as_numbers(check_labels(y, n), "y")
+    return values / found, found if weight is None else weight * found
