@@ -10,8 +10,8 @@ import pytest
 
 import fairfront as ff
 from fairfront.exceptions import InputError
+from fairfront.explorer.notebook import points_of, refined
 from fairfront.explorer.page import asset
-from fairfront.explorer.widget import points_of, refined
 from fairfront.measures.published import published
 from tests.support.extras import need
 

@@ -18,7 +18,7 @@ from fairfront.measures.disclosure import (
     publish_labels,
     publish_sizes,
 )
-from fairfront.objectives.groups import nearest, rounded
+from fairfront.objectives.people import nearest, rounded
 
 COUNTS = st.one_of(st.integers(0, 30), st.integers(0, 400), st.integers(100, 5000))
 

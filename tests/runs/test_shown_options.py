@@ -14,8 +14,7 @@ from typer.testing import CliRunner
 
 import fairfront as ff
 from fairfront.cli import app
-from fairfront.cli.screen import tell
-from fairfront.cli.tables import print_table, table_of
+from fairfront.cli.screen import print_table, table_of, tell
 from fairfront.runs import Run
 from fairfront.runs.card_exports import page_of
 from fairfront.runs.options import pair_sentences

@@ -13,10 +13,9 @@ from .alternatives import alternatives
 from .audit import audit
 from .data import data_app
 from .demo import demo
-from .evaluate import evaluate
 from .screen import interruptible, options, run_app
 from .select import predict, select
-from .show import report, show, verify
+from .show import evaluate, report, show, verify
 from .trace import trace
 
 PURPOSE = "Models that are Pareto efficient between accuracy and fairness."

@@ -14,8 +14,7 @@ from rich.console import Console
 from ..exceptions import InputError
 from ..names import FAMILIES
 from . import words
-from .screen import champion_at, given_of, key_of_new, resumable, say, screen
-from .tables import print_table, table_of
+from .screen import champion_at, given_of, key_of_new, print_table, resumable, say, screen, table_of
 from .words import Number, Text, Texts, option, path_option, reads
 
 if TYPE_CHECKING:

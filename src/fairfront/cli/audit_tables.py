@@ -23,8 +23,7 @@ from ..tables import infer, open_source
 from ..tables import load as load_table
 from ..tables.findings import reading_findings
 from ..tables.target import check_case
-from .screen import printable, say, screen
-from .tables import print_table, table_of
+from .screen import print_table, printable, say, screen, table_of
 
 Cells = Mapping[str, list[Cell]]
 Named = Mapping[str, Iterable[str]]

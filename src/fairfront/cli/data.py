@@ -10,8 +10,7 @@ from rich.markup import escape
 
 from ..exceptions import InputError
 from . import words
-from .screen import interruptible, say, screen
-from .tables import table_of
+from .screen import interruptible, say, screen, table_of
 
 if TYPE_CHECKING:
     from ..datasets import Origin

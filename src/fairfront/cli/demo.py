@@ -11,8 +11,7 @@ from rich.console import Console
 
 from ..exceptions import MissingExtraError
 from . import words
-from .screen import say, screen, tell
-from .tables import table_of
+from .screen import say, screen, table_of, tell
 from .words import option, path_option
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ def _split(data: Dataset, seed: int) -> tuple[Any, Any, Any]:
     import numpy as np
     from sklearn.model_selection import train_test_split
 
-    from ..objectives.groups import FEWEST
+    from ..objectives.people import FEWEST
 
     group = np.array([str(g) for g in data.sensitive_features()[data.sensitive[0]]])
     strata = np.char.add(data.y.astype(str), group)

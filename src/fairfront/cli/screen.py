@@ -1,18 +1,23 @@
-"""What all commands share: the screen, what they read first, and errors as one sentence."""
+"""What all commands share: the screen and tables on it, what they read first, and errors as one sentence."""
 
 from __future__ import annotations
 
 import difflib
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from copy import copy
+from dataclasses import replace
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 from .. import __version__
 from ..exceptions import FairfrontError, InputError, spelling
@@ -22,6 +27,7 @@ if TYPE_CHECKING:
     from ..runs import Run
     from ..runs.champion import Champion
     from ..storage.seals import Inventory
+
 
 Mistake: type[Exception] = typer.BadParameter.__mro__[2]
 """What typer raises where words cannot be read as a command; it has no public name of its own."""
@@ -215,3 +221,43 @@ def check_data(small: int, data: Path | None) -> None:
         )
     if small and data is not None:
         raise InputError("--data goes with --small 0: the rows are read for exact counts only; leave it out.")
+
+
+def table_of(title: str, heads: Iterable[str], left: Iterable[str] = ("",), pad: int = 1) -> Table:
+    """Return a table without rows; columns of text are those on the ``left``, the others are of numbers."""
+    found = Table(title=escape(title), box=SIMPLE_HEAD, pad_edge=False, padding=(0, pad, 0, 0), title_justify="left")
+    for head in heads:
+        found.add_column(escape(head), justify="left" if head in left else "right", overflow="fold")
+    return found
+
+
+def print_table(console: Console, table: Table) -> None:
+    """Print a table; one that is too wide has headings of several lines and no space to spare: figures stay whole.
+
+    Where that is not enough, columns that have no room are below the others, each time beside the first column. Control
+    characters of names are written out.
+    """
+    for column in table.columns:
+        column._cells = [printable(cell) if isinstance(cell, str) else cell for cell in column._cells]
+    if _width(console, table) > console.width:
+        table.padding, table.show_edge = (0, 0, 0, 0), False
+        for column in table.columns:
+            column.header = str(column.header).replace(" ", "\n")
+    first, *rest = table.columns
+    while rest:
+        n = len(rest)
+        while n > 1 and _width(console, _part(table, first, *rest[:n])) > console.width:
+            n -= 1
+        console.print(_part(table, first, *rest[:n]))
+        rest, table.title = rest[n:], None
+
+
+def _width(console: Console, table: Table) -> int:
+    return console.measure(table, options=console.options.update(max_width=1_000)).maximum
+
+
+def _part(table: Table, *columns: Any) -> Table:
+    """Return a table of some columns of another."""
+    found = copy(table)
+    found.columns = [replace(column, _index=i) for i, column in enumerate(columns)]
+    return found

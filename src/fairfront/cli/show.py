@@ -1,23 +1,25 @@
-"""``fairfront show``, ``report`` and ``verify``: a run in the terminal, as a page, and reproduced."""
+"""``fairfront show``, ``report``, ``evaluate``, ``verify``: a run in the terminal, as a page, on other rows, again."""
 
 from __future__ import annotations
 
 import json
+import shlex
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 
-from ..exceptions import ChangedError, InputError
+from ..exceptions import ChangedError, FairfrontWarning, InputError
 from . import words
-from .screen import champion_at, printable, run_at, say, screen, stored_at
-from .tables import table_of
-from .words import Text, checked, option, path_option
+from .screen import champion_at, printable, run_at, say, screen, stored_at, table_of
+from .words import Text, checked, option, path_option, reads
 
 if TYPE_CHECKING:
     from ..runs.verification import Check
+
 
 DIFFERS = 3
 LISTED = 40
@@ -94,6 +96,47 @@ def report(
     check_new_file(output, overwrite, is_page)
     written = run_at(run, trust, small, data).to_html(output, chosen=id, title=title, overwrite=overwrite)
     typer.echo(f"{written} ({written.stat().st_size / 1e3:.0f} KB): open it in a browser.")
+
+
+@reads
+def evaluate(
+    run: words.RunFolder,
+    file: Annotated[
+        Path, typer.Argument(help="CSV, TSV, Parquet or Feather with the columns of training.", callback=checked)
+    ],
+    name: Annotated[str, option("NAME", "What the rows are, such as oot (out of time).")],
+    trust: words.Trust = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the evaluation of that name.")] = False,
+    sign: words.Sign = None,
+    *,
+    reading: dict[str, Any],
+) -> None:
+    """Evaluate the models of a run on another file.
+
+    Figures are kept in the run. The file is read as the run's own was, and decisions are made at the cut-offs of
+    validation. Nothing is chosen on it: show, report and the cards of later choices have its figures beside those of
+    validation and test.
+
+    Example: fairfront evaluate run loans-2024.csv --name oot
+    """
+    from ..runs.external import check_name
+    from ..runs.manifest import key_of
+    from ..runs.pipeline import write_evaluation
+    from ..runs.run import RUN
+    from ..storage.places import check_new_folder
+    from .summary import print_evaluations
+
+    key = key_of(sign)
+    stored = run_at(run, trust)
+    check_name(stored, name, overwrite)
+    check_new_folder(run, RUN, overwrite=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FairfrontWarning)  # the notes of the evaluation, which are printed below
+        found = write_evaluation(stored, file, name=name, overwrite=overwrite, key=key, **reading)
+    console = screen()
+    print_evaluations(console, found, [])
+    where = f"{shlex.quote(str(run))} --on {shlex.quote(name)}"
+    say(console, f"Added to {run}. Rates per group: fairfront show {where}.")
 
 
 def verify(

@@ -40,8 +40,7 @@ from ..runs.options import (
 )
 from ..storage.foreign import SUFFIX, untrusted_types
 from ..validation import counted
-from .screen import say, tell
-from .tables import print_table, table_of
+from .screen import print_table, say, table_of, tell
 
 WIDTH, HEIGHT = 60, 14
 HEADS = {"approval_rate": "approved", "selection_ratio": "ratio"}

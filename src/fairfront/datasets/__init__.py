@@ -12,10 +12,9 @@ from typing import Any
 from ..validation import Registry
 from .base import DATASETS, Dataset, encode
 from .cache import Fetched, fetch
-from .loans import load_loans
-from .motor import load_motor
 from .origin import ORIGINS, Origin, Patience
 from .outcomes import load_compas, load_oulad
+from .synthetic import load_loans, load_motor
 from .uci import load_adult, load_communities_crime, load_german_credit, paper_matrix
 
 __all__ = [

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import FairfrontWarning, InputError, progress_bar
 from ..objectives import Array
-from ..objectives.groups import FEWEST
+from ..objectives.people import FEWEST
 from ..pareto import nondominated
 from ..problems import EstimatorProblem, Reading, blas_threads
 from ..problems.pieces import feature_names

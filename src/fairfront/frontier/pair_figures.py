@@ -13,7 +13,7 @@ from ..measures import Evaluation
 from ..measures.further_columns import PAIRS
 from ..measures.intervals import SURE, normal_quantile, wilson
 from ..objectives import Array
-from ..objectives.groups import FEWEST
+from ..objectives.people import FEWEST
 from ..problems.pairs import pair_sides
 from ..validation import counted
 from ..validation.inputs import check_weights

@@ -15,7 +15,7 @@ from ..measures import Evaluation
 from ..measures.cutoffs import Operating
 from ..measures.figures import Column
 from ..objectives import NOTIONS, Algebra, Array, Attribute, Objectives, Question, Task, proxy_sentences, rates_of
-from ..objectives.groups import FEWEST
+from ..objectives.people import FEWEST
 from ..pareto import nondominated
 from ..records import Record
 from ..solvers import Newton, Status

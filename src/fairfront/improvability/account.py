@@ -8,7 +8,7 @@ from typing import Any
 
 from ..measures.disclosure import LIMIT
 from ..objectives import Attribute
-from ..objectives.groups import counts_in_words
+from ..objectives.people import counts_in_words
 from .digits import coarse_p, p_words
 from .dossier_layout import Part
 from .estimates import JOBS

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..measures.disclosure import LIMIT
 from ..objectives import Array
-from ..objectives.groups import STEP
+from ..objectives.people import STEP
 from .estimates import JOBS, Answers, Estimate, Sample, shares_behind
 from .requirements import Claims, Contrast, Pair, Requirements
 

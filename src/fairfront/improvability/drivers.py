@@ -18,7 +18,7 @@ from scipy import sparse as sp
 
 from ..exceptions import InputError
 from ..frontier.candidates import scores_of
-from ..frontier.reason_codes import linear_score, reasons_of
+from ..frontier.explanation import linear_score, reasons_of
 from ..objectives import Array, Task
 from ..objectives.people import FEWEST, STEP
 from ..tables import Column

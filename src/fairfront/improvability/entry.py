@@ -21,12 +21,14 @@ from ..validation import check_confidence, check_flag, check_progress, check_see
 from ..validation.inputs import check_matrix, check_rows, check_weights
 from .arguments import (
     FEWEST,
+    named,
     read_attributes,
     read_budget,
     read_candidates,
     read_costs,
     read_families,
     read_flags,
+    read_incumbent,
     read_labels,
     read_names,
     read_people,
@@ -36,7 +38,6 @@ from .arguments import (
 )
 from .estimates import Sample
 from .families import FAMILIES, Data
-from .incumbent import named, read_incumbent
 from .requirements import Requirements
 from .result import Alternatives, check_split, result_of
 from .sections import Search

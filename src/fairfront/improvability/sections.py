@@ -13,10 +13,10 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from ..measures.evaluation import Evaluation
+from .arguments import Incumbent
 from .digits import Few, coarse_p
 from .dossier_layout import Part
 from .families import Data
-from .incumbent import Incumbent
 from .requirements import Requirements
 from .split_search import Budget, Outcome, Split, combined
 from .verdicts import SHORT, Verdict, judged, verdicts

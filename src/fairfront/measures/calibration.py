@@ -16,7 +16,7 @@ from scipy.special import expit, logit
 
 from ..exceptions import InputError
 from ..objectives import Array
-from ..objectives.groups import nearest
+from ..objectives.people import nearest
 from ..problems.resources import blas_threads
 from .counts import membership, ratio, row_weight
 from .rates import PerGroup

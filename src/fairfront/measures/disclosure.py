@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
 from ..objectives import Array
-from ..objectives.groups import FEWEST, STEP, nearest
+from ..objectives.people import FEWEST, STEP, nearest
 from ..validation import is_whole, shown
 from .counts import Counts, ratio
 from .spans import plain_number

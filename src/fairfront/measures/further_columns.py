@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array, Attribute, Task
-from ..objectives.groups import nearest
+from ..objectives.people import nearest
 from .disclosure import LIMIT, any_small_cell
 from .evaluation import Evaluation
 from .figures import Column

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
 from ..objectives import Array, GroupProbabilities, Groups, count_in_words
-from ..objectives.groups import STEP, counts_in_words
+from ..objectives.people import STEP, counts_in_words
 from ..records import Record
 from ..validation import counted
 from .counts import Counts, count

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array
-from ..objectives.groups import FEWEST, STEP, rounded
+from ..objectives.people import FEWEST, STEP, rounded
 from ..records import Record
 from .counts import membership, ratio, row_weight, weighted_sums
 from .disclosure import LIMIT, publish_decisions

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..objectives import Array, Attribute, Task
-from ..objectives.groups import STEP
+from ..objectives.people import STEP
 from .counts import ratio, sums_of, weighted_sums
 from .disclosure import pool_of
 from .evaluation import Evaluation, judgement_of

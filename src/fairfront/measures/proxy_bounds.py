@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array
-from ..objectives.groups import FEWEST
+from ..objectives.people import FEWEST
 from .disclosure import any_small_cell
 
 if TYPE_CHECKING:

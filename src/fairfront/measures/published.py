@@ -9,7 +9,7 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..objectives import Array, Task
-from ..objectives.groups import STEP
+from ..objectives.people import STEP
 from .counts import Counts, Means, Overall, Sums, ratio
 from .disclosure import (
     LIMIT,

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array
-from ..objectives.groups import STEP
+from ..objectives.people import STEP
 from .counts import ratio
 from .disclosure import LIMIT, middle_steps
 from .spans import Range, each_end, joined, stacked

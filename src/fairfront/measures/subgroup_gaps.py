@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from ..objectives import Array, Attribute, Task
 from ..objectives.cells import find_atoms
-from ..objectives.groups import FEWEST, Groups
+from ..objectives.groups import Groups
+from ..objectives.people import FEWEST
 from ..objectives.subgroups import Subgroups
 from .decisions import decide
 from .disclosure import LIMIT

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array
-from ..objectives.groups import STEP
+from ..objectives.people import STEP
 from .counts import ratio
 from .figures import RATIOS, Column, Figure, figure_of, not_defined
 from .intervals import Interval, bonferroni, gap_interval, normal_quantile, ratio_interval

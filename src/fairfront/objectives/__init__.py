@@ -9,7 +9,6 @@ from .gaps import Gap as Gap
 from .groups import Attribute as Attribute
 from .groups import Groups as Groups
 from .groups import check_groups as check_groups
-from .groups import count_in_words as count_in_words
 from .groups import take_groups as take_groups
 from .layout import Layout as Layout
 from .losses import LOSSES as LOSSES
@@ -19,6 +18,7 @@ from .losses import Measure as Measure
 from .losses import Task as Task
 from .notions import NOTIONS as NOTIONS
 from .notions import rates_of as rates_of
+from .people import count_in_words as count_in_words
 from .proxies import GroupProbabilities as GroupProbabilities
 from .proxies import proxy_sentences as proxy_sentences
 from .proxies import warn_of_names as warn_of_names

@@ -16,14 +16,8 @@ from ..validation import check_choice, check_count, check_flag, check_instance, 
 from ..validation.inputs import as_columns, factorize
 from .bands import banded, check_bands
 from .losses import Array
-from .people import FEWER as FEWER
 from .people import FEWEST as FEWEST
-from .people import STEP as STEP
-from .people import count_in_words as count_in_words
-from .people import counts_in_words as counts_in_words
-from .people import nearest as nearest
-from .people import rounded as rounded
-from .people import rounded_part as rounded_part
+from .people import count_in_words, counts_in_words
 from .proxies import GroupProbabilities
 from .strata import Pooling, Within, without_strata
 

@@ -16,8 +16,9 @@ from ..exceptions import InputError, spelled
 from .cells import Ints, find_atoms
 from .comparisons import Comparison, Notion, Part
 from .curves import Curve
-from .groups import Attribute, Groups, counts_in_words
+from .groups import Attribute, Groups
 from .losses import Array
+from .people import counts_in_words
 from .strata import Strata
 from .subgroups import COMBINED, Subgroups
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array, Objectives
-from ..objectives.groups import FEWEST, STEP
+from ..objectives.people import FEWEST, STEP
 from .fit_rows import Ints
 from .posteriors import rule_scores
 

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 
 from ..exceptions import InputError, setting
 from ..objectives import Array
-from ..objectives.groups import FEWEST
+from ..objectives.people import FEWEST
 from ..validation.inputs import take_rows
 from .fit_rows import Ints
 from .learners import SURE, fit_learner

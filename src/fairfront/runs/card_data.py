@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..objectives.groups import FEWEST
+from ..objectives.people import FEWEST
 from ..tables.encoder import RARE, NumberBlock, TableEncoder
 from ..validation import counted
 from .card_blocks import Section, Table, fields_table, significant

@@ -13,7 +13,7 @@ from typing import Any
 from ..measures.figures import Column
 from ..measures.spans import with_ends
 from ..objectives import LOSSES
-from ..objectives.groups import FEWEST
+from ..objectives.people import FEWEST
 from ..validation import counted
 from .card import ABOUT
 from .card_appendix import MOST_GROUPS, appendix, is_crowded, shown_parts

@@ -25,7 +25,7 @@ from ..measures import Evaluation
 from ..measures.disclosure import POOLED
 from ..measures.published import published
 from ..objectives import GroupProbabilities, count_in_words
-from ..objectives.groups import FEWEST
+from ..objectives.people import FEWEST
 from ..problems.resources import GIGABYTE, memory
 from ..records import Record
 from ..storage.folders import make_folder

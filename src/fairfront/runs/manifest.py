@@ -18,7 +18,7 @@ import threadpoolctl
 
 from .. import __version__
 from ..exceptions import ChangedError, InputError
-from ..objectives.groups import FEWER, FEWEST
+from ..objectives.people import FEWER, FEWEST
 from ..storage.documents import parse_json, read_json
 from ..storage.packages import SIGNATURE, write_checksums
 from ..storage.places import CHECKSUMS, MANIFEST, anything

@@ -14,9 +14,9 @@ from scipy.special import expit, softmax
 from ..exceptions import InputError
 from ..frontier.candidates import scores_of
 from ..frontier.estimator_models import at_cutoff
+from ..frontier.explanation import Reasons, Side, not_linear, reasons_of
 from ..frontier.linear_models import LinearModels
 from ..frontier.models import for_favourable
-from ..frontier.reason_codes import Reasons, Side, not_linear, reasons_of
 from ..frontier.rule_models import RuleModels
 from ..measures.cutoffs import Operating, OperatingPoint
 from ..objectives import Array, Task, is_likelihood

@@ -35,7 +35,7 @@ from ..measures.paired import Change, PairedRows, effective_rows, mean_change, r
 from ..measures.ranks import ranking
 from ..measures.spans import notable
 from ..objectives import Array, Groups, is_likelihood
-from ..objectives.groups import FEWEST
+from ..objectives.people import FEWEST
 from .part_people import People
 from .rows import Part
 from .settings import Settings

@@ -18,7 +18,7 @@ from ..frontier.linear_models import LinearModels
 from ..frontier.published_frontier import published_frontier
 from ..measures.disclosure import LIMIT
 from ..objectives import warn_of_names
-from ..objectives.groups import rounded
+from ..objectives.people import rounded
 from ..solvers import Status
 from ..storage.checkpoints import check_checkpoint
 from ..storage.folders import make_folder, turn, write_folder

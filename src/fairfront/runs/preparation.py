@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, progress_bar
 from ..objectives import Array, GroupProbabilities, count_in_words
-from ..objectives.groups import FEWEST, rounded
+from ..objectives.people import FEWEST, rounded
 from ..problems.dask.partition import lazy_column
 from ..problems.dask.passes import require_dask
 from ..problems.resources import GIGABYTE, memory

@@ -16,7 +16,8 @@ from ..measures.cutoffs import Operating, as_costs
 from ..objectives import LOSSES, NOTIONS
 from ..objectives.bands import check_bands
 from ..objectives.comparisons import Surrogate
-from ..objectives.groups import FEWEST, Compare
+from ..objectives.groups import Compare
+from ..objectives.people import FEWEST
 from ..objectives.strata import Pooling
 from ..problems.signs import read_signs
 from ..records import Record

@@ -16,7 +16,7 @@ from ..measures.lines import ALL, COMPARED, EVERYONE, REFERENCE
 from ..measures.notion_figures import more_of
 from ..measures.paired import rounded
 from ..measures.rates import GroupRates, PerGroup
-from ..objectives.groups import FEWEST
+from ..objectives.people import FEWEST
 from .parts import CONFIDENCE, COUNTS, GAPS, OVERALL_COLUMNS, RATES, TOLD, notable_ends
 
 MISSING = "(missing)"

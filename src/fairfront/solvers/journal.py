@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import FairfrontWarning, InputError
 from ..objectives import Array
-from ..objectives.groups import FEWEST
+from ..objectives.people import FEWEST
 from ..pareto import nondominated, spread
 from ..problems import Point
 from ..storage.checkpoints import Entry, Fingerprint, check_checkpoint, read_checkpoint, take_lock, write_checkpoint

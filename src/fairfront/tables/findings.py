@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..objectives.groups import FEWEST, rounded_part
+from ..objectives.people import FEWEST, rounded_part
 from ..validation.inputs import factorize
-from .notation import PERCENT, PLAIN, Notation, seconds_of
+from .notation import PERCENT, PLAIN, Notation, marks_in, seconds_of, several_spellings
 from .schema import ColumnSchema
-from .spellings import marks_in, several_spellings
 from .statistics import ColumnTally, TrainingRows
 from .strength import LEAST, TOGETHER, Scale, tells_class, tells_number, tells_together
 from .table import Column

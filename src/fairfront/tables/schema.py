@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives.bands import band_of
-from ..objectives.groups import FEWER, FEWEST, rounded
+from ..objectives.people import FEWER, FEWEST, rounded
 from ..records import Record
 from .notation import ISO_DATES, PLAIN, Notation, number_of
 from .source import Source

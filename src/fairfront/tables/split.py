@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
 from ..objectives import Array
-from ..objectives.groups import FEWEST
+from ..objectives.people import FEWEST
 from ..validation import check_text
 from ..validation.inputs import factorize
 from .notation import number_of, seconds_of, time_words

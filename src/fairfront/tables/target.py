@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
-from ..objectives.groups import FEWEST, STEP, count_in_words
+from ..objectives.people import FEWEST, STEP, count_in_words
 from ..validation import counted, shown
 from .notation import number_of
 from .table import Column, Rows, Table, listed, nearest
