@@ -190,8 +190,7 @@ def is_efficient(
         raise refuse("x", x, "d finite numbers, one per parameter")
     tol = check_positive(tol, "tol")
     search = _Search(functions, jac, point, _as_bounds(bounds, point))
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
+    with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore", category=RuntimeWarning):
         search.run(tol)
     efficient = bool(search.improvement <= tol)
     return Efficiency(efficient, search.improvement, None if efficient else search.better, search.base)

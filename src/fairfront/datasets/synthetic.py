@@ -210,7 +210,7 @@ def load_motor(n: int = 20_000, seed: int = 0, bias: float = 1.0) -> Dataset:
 def _generator(n: int, seed: int, bias: float) -> np.random.Generator:
     check_count(n, "n", most=MOST)
     check_count(seed, "seed", least=0)
-    check_share(bias, "bias", zero=True, one=True)
+    check_share(bias, "bias", one=True)
     return np.random.Generator(np.random.PCG64(seed))
 
 

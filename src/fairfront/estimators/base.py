@@ -76,7 +76,7 @@ class FairModel(BaseEstimator):  # type: ignore[misc]
         if not isinstance(self.random_state, np.random.RandomState):
             check_seed(self.random_state)
         check_flag(self.fit_intercept, "fit_intercept")
-        check_share(given.get("validation_fraction", 0.0), "validation_fraction", zero=True)
+        check_share(given.get("validation_fraction", 0.0), "validation_fraction")
         if given.get("choose") is not None:
             check_mapping(given["choose"], "choose", "{'least': 'tpr_gap'}")
         for name in ("max_loss_gap", "max_rate_gap"):
@@ -120,7 +120,7 @@ class FairModel(BaseEstimator):  # type: ignore[misc]
         if sensitive_features is not None:
             sensitive_features = Within.of(sensitive_features, control_features)
         self._check_options()
-        refuse_misread(X, "X")
+        refuse_misread(X)
         refuse_masked(y, "y")
         if self.estimator is None:
             known: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_min_samples": 2}
@@ -206,7 +206,7 @@ class FairModel(BaseEstimator):  # type: ignore[misc]
                 f"{type(self).__name__} predicts rows in memory, found a Dask collection; use "
                 "X.map_partitions(model.predict, meta=...), which leaves rows where they are."
             )
-        refuse_misread(X, "X")
+        refuse_misread(X)
         if self.estimator is None:
             return validate_data(self, X, accept_sparse="csr", reset=False)
         if getattr(X, "ndim", 2) == 2:  # the learner itself says best what is wrong with others

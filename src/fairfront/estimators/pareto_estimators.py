@@ -187,8 +187,7 @@ class _FrontierFit(FairModel):
             self.use(front.choose(**self.choose))
             return
         if not front.evaluations and self._classifies:  # the knee may decide everyone alike, which only rows can tell
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", FairfrontWarning)
+            with warnings.catch_warnings(action="ignore", category=FairfrontWarning):
                 front = front.evaluate(rows, labels, name="training", **known)
         self.use(front.choose(knee=True))
 

@@ -214,8 +214,8 @@ def _mistakes(record: Evaluation) -> dict[str, Array]:
     return {"missed": missed, "false": false}
 
 
-def most_moved(front: Frontier, places: Places, top: int = TOP) -> dict[str, Any] | None:
-    """Per id the ``top`` features with the largest change: name index, before, after; None without any."""
+def most_moved(front: Frontier, places: Places) -> dict[str, Any] | None:
+    """Per id the `TOP` features with the largest change: name index, before, after; None without any."""
     models, task, kind = front.models, front.facts.task, "coefficient"
     names: Any = models.feature_names
     wanted = [*places, plain_place(front)]
@@ -232,7 +232,7 @@ def most_moved(front: Frontier, places: Places, top: int = TOP) -> dict[str, Any
     used: dict[str, int] = {}
     lines: dict[str, list[list[float]]] = {}
     for place, now in zip(places, after, strict=True):
-        order = np.argsort(-np.abs(now - before), kind="stable")[:top]
+        order = np.argsort(-np.abs(now - before), kind="stable")[:TOP]
         lines[str(int(front.ids[place]))] = [
             [used.setdefault(f"x{j}" if names is None else str(names[j]), len(used)), _short(before[j]), _short(now[j])]
             for j in order

@@ -72,9 +72,7 @@ class FrontierColumns(FrontierFigures):
         """
         check_text(name, "name", "the name of the evaluation")
         asked = asked_of(Operating(cutoff, approval_rate, costs), self.evaluations, name, like, self.models)
-        rows = self._trained_rows(
-            X, y, Within.of(sensitive_features, control_features), sample_weight, exposure, offset
-        )
+        rows = self._trained_rows(X, y, sensitive_features, control_features, sample_weight, exposure, offset)
         X, y, sensitive_features, sample_weight = rows
         if any(is_dask(each) for each in rows):
             from .dask_judgement import evaluate_parts
@@ -146,17 +144,15 @@ class FrontierColumns(FrontierFigures):
         """
         from .linear_frontier import refine_between
 
-        rows = self._trained_rows(
-            X, y, Within.of(sensitive_features, control_features), sample_weight, exposure, offset
-        )
+        rows = self._trained_rows(X, y, sensitive_features, control_features, sample_weight, exposure, offset)
         return refine_between(self, rows, between, n)
 
     def _trained_rows(
-        self, X: Any, y: Any, sensitive_features: Any, weight: Any, exposure: Any, offset: Any
+        self, X: Any, y: Any, groups: Any, control: Any, weight: Any, exposure: Any, offset: Any
     ) -> tuple[Any, Any, Any, Any]:
-        values = self.facts.task.kind == "regression"
-        y, weight = per_exposure(y, weight, exposure, regression=values)
-        return with_offset(X, offset)[0], y, sensitive_features, weight
+        within = Within.of(groups, control)
+        y, weight = per_exposure(y, weight, exposure, regression=self.facts.task.kind == "regression")
+        return with_offset(X, offset)[0], y, within, weight
 
     def stability(
         self,
@@ -184,9 +180,7 @@ class FrontierColumns(FrontierFigures):
         """
         from .linear_frontier import bootstrap_frontier
 
-        rows = self._trained_rows(
-            X, y, Within.of(sensitive_features, control_features), sample_weight, exposure, offset
-        )
+        rows = self._trained_rows(X, y, sensitive_features, control_features, sample_weight, exposure, offset)
         return bootstrap_frontier(self, rows, n, confidence, random_state, progress)
 
     def table(self) -> dict[str, Any]:

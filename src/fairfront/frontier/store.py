@@ -23,7 +23,7 @@ from ..storage.folders import make_folder, write_folder
 from ..storage.packages import inner_name, parts_of, read_package, write_package
 from ..storage.places import read_folder
 from ..storage.seals import Inventory
-from ..validation import Registry, counted
+from ..validation import Registry, as_tuples, counted
 from .candidates import CandidateModels
 from .estimator_models import EstimatorModels
 from .evaluation_files import Arrays, evaluation_content, inside, outside, stored_evaluation
@@ -169,14 +169,14 @@ def _facts_content(facts: Facts) -> dict[str, Any]:
 
 
 def _facts_of(content: Mapping[str, Any]) -> Facts:
-    plain = {name: _tuples(value) for name, value in content["plain"].items()}
+    plain = {name: as_tuples(value) for name, value in content["plain"].items()}
     unknown = set(plain) - {each.name for each in fields(Facts)}
     if unknown:
         raise InputError(f"facts have {min(unknown)!r}, which this version does not know; upgrade fairfront.")
     asked = {name: _of_content(value) for name, value in content["question"].items()}
     return Facts(
         task=task_of(content["task"]),
-        left_out=_tuples(content["left_out"]),
+        left_out=as_tuples(content["left_out"]),
         question=Question(**asked) if asked else None,
         newton=_of_content(content["newton"]),
         **plain,
@@ -218,7 +218,3 @@ def _of_content(content: Mapping[str, Any]) -> Any:
             "import the module that registers it, then load it again."
         )
     return REGISTRIES[kind][content["name"]](**content["with"])
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(each) for each in value) if isinstance(value, list) else value

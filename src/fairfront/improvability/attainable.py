@@ -71,8 +71,7 @@ def learn_rules(
     seed: int = 0,
 ) -> Rules:
     """Return cross-fitted posteriors of rows, for the gap of a rate; the group of rows of neither is None."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FairfrontWarning)
+    with warnings.catch_warnings(action="ignore", category=FairfrontWarning):
         return rate_problem(
             X,
             y,

@@ -52,6 +52,11 @@ class Few:
         return any(own in ("", getattr(attributes[i], "name", "")) for i in self.attributes)
 
 
+def as_told(value: float) -> float | None:
+    """Return a number as files have it; None where it is not defined."""
+    return round(float(value), 4) if np.isfinite(value) else None
+
+
 def coarse_p(p: float, alpha: float) -> float:
     """Return the level where a p-value passes, else 1: beside rounded counts more would give exact ones away."""
     return round(alpha, 6) if p <= alpha else 1.0

@@ -198,9 +198,9 @@ def _telling(X: Array, columns: Mapping[str, NDArray[Any]]) -> Array:
     return np.asarray(np.divide(found, spread, out=np.zeros_like(found), where=spread > 0))
 
 
-def _logistic(X: Array, y: Any, weight: Array | None, kept: Ints, C: float = 1.0) -> LogisticRegression:
+def _logistic(X: Array, y: Any, weight: Array | None, kept: Ints) -> LogisticRegression:
     """Return a logistic regression of all columns that does not use some of them."""
-    model = LogisticRegression(C=C, max_iter=1000).fit(X[:, kept], y, sample_weight=weight)
+    model = LogisticRegression(max_iter=1000).fit(X[:, kept], y, sample_weight=weight)
     coef = np.zeros((1, X.shape[1]))
     coef[:, kept] = model.coef_
     model.coef_, model.n_features_in_ = coef, X.shape[1]
@@ -283,8 +283,7 @@ USUAL = ("linear", "rates")
 
 def proposed(family: Family, data: Data, rows: Ints, rate: float, most: int, seed: int) -> tuple[Found | None, str]:
     """Return what a family proposes, or a sentence why it does not."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FairfrontWarning)
+    with warnings.catch_warnings(action="ignore", category=FairfrontWarning):
         try:
             found = family.propose(data, rows, rate, most, seed)
         except FairfrontError as error:

@@ -17,6 +17,7 @@ from ..measures.lines import NO_GROUP
 from ..measures.paired import GroupChanges, PairedRows
 from ..measures.spans import Range, notable, with_ends
 from ..objectives import Groups
+from .digits import as_told
 from .dossier_layout import Part, cell_words
 from .sections import Search, Section
 from .verdicts import truth_of
@@ -146,8 +147,8 @@ def _rates(paired: PairedRows, place: int, changes: GroupChanges, k: int, labell
     found: dict[str, Any] = {}
     for rate in ("selection", "tpr") if labelled else ("selection",):
         change = changes.changes[rate]
-        found[rate] = [_plain(table.rate(rate)[i, k]) for i in (0, 1)]
-        found[f"{rate}_change"] = [_plain(each[1, k]) for each in (change.value, change.lower, change.upper)]
+        found[rate] = [as_told(table.rate(rate)[i, k]) for i in (0, 1)]
+        found[f"{rate}_change"] = [as_told(each[1, k]) for each in (change.value, change.lower, change.upper)]
     return found
 
 
@@ -172,7 +173,3 @@ def _favourable(name: str, good: Range, bad: Range) -> dict[str, Any]:
     if notable(share, *ends, by=0.005):
         found[f"{name}_favourable_ends"] = [round(each, 4) for each in ends]
     return found
-
-
-def _plain(value: float) -> float | None:
-    return round(float(value), 4) if np.isfinite(value) else None

@@ -155,7 +155,7 @@ def search_split(
             notes.append(f"{name}: {note}")
             continue
         fits += found.fits
-        candidates += _compared(data, wanted, found, compare, search, judge, share, pairs)
+        candidates += _compared(data, wanted, found, compare, judge, share, pairs)
     order = np.argsort([-each.promise for each in candidates], kind="stable")
     ranked = tuple(candidates[i] for i in order)
     rows, before = data.sample.take(judge), said.take(judge)
@@ -168,7 +168,6 @@ def _compared(
     wanted: Requirements,
     found: Found,
     compare: Ints,
-    search: Ints,
     judge: Ints,
     share: float,
     pairs: Sequence[Pair],

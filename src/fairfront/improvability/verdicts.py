@@ -15,7 +15,7 @@ from ..measures.decisions import evaluate_scores
 from ..measures.evaluation import Evaluation
 from ..measures.published import published
 from ..objectives import Array, Attribute, Task
-from .digits import FINE, Few, coarse_p, job_step, told_changes
+from .digits import FINE, Few, as_told, coarse_p, job_step, told_changes
 from .estimates import JOBS, Answers, Estimate, Sample, together_z
 from .families import Data
 from .requirements import Claims, Contrast, Pair, Requirements, weakest
@@ -178,7 +178,7 @@ def table_of(
     own = {each.name: contrast_figures(record, each) for each in wanted.improve}
     lines = []
     for i, answers in enumerate(said):
-        figures = {name: _plain((own[name] if name in own else record.figure(name))[i]) for name in names}
+        figures = {name: as_told((own[name] if name in own else record.figure(name))[i]) for name in names}
         few = Few.of(rows, said[0], answers)
         figures |= {name: _job(name, rows, answers, few) for name in wanted.keep if name not in figures}
         each = None if i == 0 else outcome.candidates[i - 1]
@@ -212,15 +212,15 @@ def _origin(each: Candidate | None) -> dict[str, Any]:
 def _said(verdict: Verdict | None) -> dict[str, Any]:
     if verdict is None:
         return {"qualified": None, "why": "", "p": None}
-    return {"qualified": verdict.qualified, "why": verdict.why, "p": None if verdict.p is None else _plain(verdict.p)}
+    return {
+        "qualified": verdict.qualified,
+        "why": verdict.why,
+        "p": None if verdict.p is None else as_told(verdict.p),
+    }
 
 
 def _job(name: str, rows: Sample, said: Answers, few: Few) -> float | None:
     """Return a figure of the job; in steps of five people where few of all rows are behind it."""
     value = JOBS[name].of(rows, said).value
     step = job_step(name, rows, said) if few.everyone else FINE
-    return _plain(step * np.rint(value / step)) if np.isfinite(value) else None
-
-
-def _plain(value: float) -> float | None:
-    return round(float(value), 4) if np.isfinite(value) else None
+    return as_told(step * np.rint(value / step)) if np.isfinite(value) else None

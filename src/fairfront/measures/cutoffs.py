@@ -176,7 +176,7 @@ def decide(scores: ArrayLike, cutoffs: ArrayLike, side: Side = "above") -> NDArr
 
 
 def _check_rate(approval_rate: Any) -> float:
-    return check_share(approval_rate, "approval_rate", of=" of people", zero=True, one=True)
+    return check_share(approval_rate, "approval_rate", of=" of people", one=True)
 
 
 def cutoffs_for_rate(

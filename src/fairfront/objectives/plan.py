@@ -107,7 +107,7 @@ class Plan:
         pairs = _pairs(len(levels), kind == "each" or overall, self.even and kind != "both orders")
         found: dict[Pair, list[tuple[Terms, float, Stratum]]] = {pair: [] for pair in pairs}
         for stratum in (None,) if self.strata is None else range(len(self.strata.levels)):
-            usable = self._usable(parts, place, attribute, stratum)
+            usable = self._usable(parts, attribute, stratum)
             some = [pair for pair in pairs if all(each is None or each in usable for each in pair)]
             if not some:
                 assert self.strata is not None
@@ -183,7 +183,7 @@ class Plan:
                 pooled = tuple((figure, sign * w / total) for terms, w, _ in some for figure, sign in terms)
                 self.contrasts.append(Contrast(pooled, f"{name} | within {self.strata.name}", *known))
 
-    def _usable(self, parts: tuple[Part, ...], place: int, attribute: Attribute, stratum: Stratum) -> tuple[int, ...]:
+    def _usable(self, parts: tuple[Part, ...], attribute: Attribute, stratum: Stratum) -> tuple[int, ...]:
         """Return the groups with enough rows of every kind that is compared; all of them where there are no strata."""
         if stratum is None or self.strata is None:
             return tuple(range(len(attribute.levels)))

@@ -115,8 +115,9 @@ def judged_rows(
     few, out = dict(uncompared(facts, people.groups, settings.cross, FEWEST)), dict(facts.told_left_out)
     left_out = tuple((name, (*out.get(name, ()), *few.get(name, ()))) for name in {**out, **few})
     front = replace(run.frontier, facts=replace(facts, left_out=left_out))  # as files of the run have it
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GroupWarning)  # the notes say what is left of them in published figures
+    with warnings.catch_warnings(
+        action="ignore", category=GroupWarning
+    ):  # the notes say what is left of them in published figures
         record = front.evaluate(part.X, part.y, **part.people, **part.within, name=name).evaluations[name]
         points = judged_points(front, part, settings, progress, name=name)
     record = published(record, facts.task)

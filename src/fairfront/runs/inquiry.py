@@ -13,7 +13,7 @@ from ..improvability.estimates import OUTCOMES
 from ..measures.cutoffs import as_costs
 from ..objectives import Groups
 from ..tables.notation import number_of
-from ..validation import check_names, check_text
+from ..validation import as_tuples, check_names, check_text
 from .settings import Settings
 
 SPLIT = "80/20"
@@ -77,7 +77,7 @@ class Inquiry:
             raise InputError(
                 f"the dossier has the unknown setting {strange[0]!r}; a newer fairfront wrote it: upgrade."
             )
-        known = {name: _tuples(value) for name, value in found.items() if name != "table"}
+        known = {name: as_tuples(value) for name, value in found.items() if name != "table"}
         return cls(Settings.from_json(found["table"]), **known)
 
     @property
@@ -105,10 +105,6 @@ class Inquiry:
             "random_state": table.seed,
             "groups": Groups(dict(table.reference) or None, table.cross, table.min_size),
         }
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(each) for each in value) if isinstance(value, list) else value
 
 
 def _tolerances(given: Any) -> tuple[tuple[str, float], ...]:

@@ -83,8 +83,7 @@ def alternative_of(stored: Dossier, id: int, data: Any, champion: Champion | Non
     """Fit a model of the first split again from the file that was searched; without a record of its choice."""
     _check_asked(stored, id, data)
     inquiry = replace(Inquiry.from_json(stored.record["settings"]), n_splits=1, max_seconds=None)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FairfrontWarning)
+    with warnings.catch_warnings(action="ignore", category=FairfrontWarning):
         found, rows = searched(data, inquiry, champion)
     line = stored.record["table"][id]
     if len(found.table) <= id or any(found.table[id].get(name) != line.get(name) for name in SAME):

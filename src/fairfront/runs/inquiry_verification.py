@@ -125,8 +125,7 @@ def _searched_again(stored: Mapping[str, Any], data: Any, champion: Champion | N
         ) from error
     timed = inquiry.max_seconds is not None
     asked = replace(inquiry, n_splits=done, max_seconds=None) if timed else inquiry
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FairfrontWarning)
+    with warnings.catch_warnings(action="ignore", category=FairfrontWarning):
         found = dict(searched(data, asked, champion, progress=False)[0].record)
     if timed:
         found |= {name: stored[name] for name in ("settings", "budget", "stopped")}

@@ -70,14 +70,14 @@ def main_gap(front: Frontier) -> str:
     return main_gaps(front)[0]
 
 
-def main_gaps(front: Frontier, on: str | None = None) -> tuple[str, ...]:
+def main_gaps(front: Frontier) -> tuple[str, ...]:
     """Return the gaps of decisions (of values for regression) that the notions are about, each once."""
     wanted = tuple(f"{rate}_gap" for rate in rates_of(front.facts.notions, front.facts.task))
-    names = front.column_names(on)
+    names = front.column_names()
     there = {Column.of(name).kind for name in names}
     for gap in wanted:
         if gap not in there:
-            raise InputError(f"no column {gap} on {on or 'validation'}, expected one of {', '.join(names)}.")
+            raise InputError(f"no column {gap} on validation, expected one of {', '.join(names)}.")
     return wanted
 
 

@@ -112,8 +112,7 @@ def run_of(
     if checkpoint is not None or resume is not False:
         check_checkpoint(checkpoint, resume)
     warn_of_names((PROXY,) if settings.group_probabilities else ())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ProxyWarning)  # said above, once
+    with warnings.catch_warnings(action="ignore", category=ProxyWarning):  # said above, once
         source = open_source(data, **settings.opening)
         ready = prepare(source, settings, progress)
         if on_read is not None:
@@ -175,8 +174,7 @@ def with_exact_counts(run: Run, data: Any, progress: Any = "auto") -> Run:
     facts = replace(run.frontier.facts, left_out=left_out)
     others = {name: run.frontier.evaluations[name] for name in run.external}  # their rows are in another file
     bare = replace(run, frontier=replace(run.frontier, facts=facts, evaluations=others))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GroupWarning)
+    with warnings.catch_warnings(action="ignore", category=GroupWarning):
         return judged(bare, ready, progress, small=0)
 
 

@@ -26,6 +26,7 @@ from ..tables.notation import Decimal, as_dates, check_decimal, check_form
 from ..tables.split import parse_split
 from ..validation import (
     MOST_POINTS,
+    as_tuples,
     check_choice,
     check_count,
     check_flag,
@@ -291,11 +292,7 @@ class Settings(Record):
             why = f"the manifest has the unknown setting {strange[0]!r}; a newer fairfront wrote it: upgrade."
             raise InputError(why)
         try:
-            return cls(**{name: _tuples(value) for name, value in found.items()})
+            return cls(**{name: as_tuples(value) for name, value in found.items()})
         except TypeError as error:
             why = f"the manifest's settings cannot be used ({error}); they were edited: trace again."
             raise InputError(why) from error
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(each) for each in value) if isinstance(value, (list, tuple)) else value

@@ -137,8 +137,7 @@ def with_external(run: Run, state: Run, names: Iterable[str], states: Sequence[R
         if each.sha256 in files:
             later = run.decisions[each.after :]
             then = states[known.index(later[0]["run"]) if later else -1]
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", FairfrontWarning)
+            with warnings.catch_warnings(action="ignore", category=FairfrontWarning):
                 found = then.evaluate(files[each.sha256], name=name, progress=False, **each.reading)
                 found = pruned(found, state.frontier.ids.tolist())
             record = found.frontier.evaluations[name]

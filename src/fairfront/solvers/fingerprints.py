@@ -15,6 +15,7 @@ from typing import Any
 import narwhals.stable.v1 as nw
 import numpy as np
 
+from .. import __version__
 from ..objectives import Array, Objectives
 from ..problems import EstimatorProblem, LinearProblem
 from ..storage.checkpoints import Fingerprint
@@ -28,7 +29,7 @@ DEEPEST = 40  # objects inside each other beyond this are known by what they sho
 def problem_fingerprint(problem: Any, start: Array | None = None, **settings: Any) -> Fingerprint:
     """Of linear models, functions, or any other problem with an algebra and cells."""
     algebra = problem.algebra
-    known: dict[str, Any] = {**_plain(settings), "start": start, "fairfront": _version(), "gap": algebra.gap}
+    known: dict[str, Any] = {**_plain(settings), "start": start, "fairfront": __version__, "gap": algebra.gap}
     if isinstance(problem, LinearProblem):
         known |= {**_question_of(problem.objectives), "fit_intercept": problem.fit_intercept}
         ridge = _rounded(np.array(problem.objectives.question.ridge))
@@ -66,7 +67,7 @@ def estimator_fingerprint(problem: EstimatorProblem, **settings: Any) -> Fingerp
 def _question_of(objectives: Objectives) -> dict[str, Any]:
     question = objectives.question
     return {
-        "fairfront": _version(),
+        "fairfront": __version__,
         "notion": question.notions,
         "surrogate": question.surrogate,
         "loss": question.loss,
@@ -111,12 +112,6 @@ def _cells_digest(problem: Any, start: Array | None = None) -> str:
 def _rounded(values: Array) -> list[str]:
     """Return numbers to nine digits: the last ones depend on the order of sums, and so on machines and threads."""
     return [f"{value:.8e}" for value in np.asarray(values).reshape(-1)]
-
-
-def _version() -> str:
-    from .. import __version__
-
-    return __version__
 
 
 def _digests(values: Mapping[str, Any]) -> dict[str, str]:

@@ -78,7 +78,7 @@ class Weighting(Solver):
         check_choice(self.criterion, "criterion", get_args(Criterion))
         if self.fit_params is not None:
             check_mapping(self.fit_params, "fit_params", "{'verbose': False}")
-        check_share(self.shared_trees, "shared_trees", zero=True)
+        check_share(self.shared_trees, "shared_trees")
         check_flag(self.lazy, "lazy")
         check_jobs(self.n_jobs)
         check_positive(self.overshoot, "overshoot", zero=True)

@@ -24,6 +24,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from .. import __version__
 from ..exceptions import ChangedError, InputError
 from ..validation import shown
 from .documents import AGAIN, decode, encode, pack, read_bytes, read_json, readable, unpack
@@ -56,7 +57,7 @@ def write_package(
     document = {
         "format": kind,
         "schema": schema,
-        "fairfront": _version(),
+        "fairfront": __version__,
         "arrays": {"file": f"{name}.npz", **_fingerprint(packed), "names": described},
         "files": {each: _fingerprint((place / each).read_bytes()) for each in files},
         "content": encode(content),
@@ -76,8 +77,8 @@ def read_package(folder: Any, name: str, kind: str, schema: int = 1) -> tuple[An
     if not isinstance(found, int) or isinstance(found, bool) or found < 1:
         raise ChangedError(f"{path} has the schema {found!r}, expected a number from 1 to {schema}; {AGAIN}")
     if found != schema:
-        newer = f"and fairfront {_version()} reads up to {schema}; upgrade fairfront"
-        older = f"which fairfront {_version()} no longer reads (expected {schema}); use that version, or recreate it"
+        newer = f"and fairfront {__version__} reads up to {schema}; upgrade fairfront"
+        older = f"which fairfront {__version__} no longer reads (expected {schema}); use that version, or recreate it"
         said = newer if found > schema else older
         raise InputError(f"{path} was written by fairfront {writer} with schema {found}, {said}.")
     if set(document) != KEYS:
@@ -161,12 +162,6 @@ def _seal(document: Mapping[str, Any]) -> str:
     """Return the same checksum whatever the spaces and order in the file."""
     plain = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(plain.encode("ascii")).hexdigest()
-
-
-def _version() -> str:
-    from .. import __version__
-
-    return __version__
 
 
 def write_checksums(folder: Path) -> None:

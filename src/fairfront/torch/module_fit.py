@@ -80,7 +80,7 @@ class Training:
             if getattr(self, name) is not None:
                 check_count(getattr(self, name), name)
         check_positive(self.lr, "lr")
-        check_share(self.memory, "memory", zero=True)
+        check_share(self.memory, "memory")
         check_flag(self.two_batches, "two_batches")
         check_count(self.seed, "seed", least=0)
 
@@ -255,7 +255,7 @@ class TorchFairClassifier(Decides, ClassifierMixin, BaseEstimator):  # type: ign
             raise InputError(
                 f"TorchFairClassifier needs sensitive_features to fit, found None; {pass_hint('sensitive_features')}"
             )
-        refuse_misread(X, "X")
+        refuse_misread(X)
         refuse_masked(y, "y")
         X, y = validate_data(self, X, y, dtype=[np.float32, np.float64], ensure_min_samples=2)
         check_classification_targets(y)
@@ -294,7 +294,7 @@ class TorchFairClassifier(Decides, ClassifierMixin, BaseEstimator):  # type: ign
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)
-        refuse_misread(X, "X")
+        refuse_misread(X)
         X = validate_data(self, X, dtype=[np.float32, np.float64], reset=False)
         found = module_scores(self.module_, X, self.n_scores_)
         return found[0] if self.n_scores_ == 1 else np.ascontiguousarray(found.T)

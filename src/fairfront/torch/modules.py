@@ -95,7 +95,7 @@ def as_inputs(X: Any, dtype: Any = None, device: Any = None) -> Inputs:
     if isinstance(X, (tuple, list)) and len(X) and hasattr(X[0], "shape"):
         return tuple(each for part in X for each in as_inputs(part, dtype, device))
     if not isinstance(X, torch.Tensor):
-        refuse_misread(X, "X")
+        refuse_misread(X)
         shape = shape_of(X, "X")
         array = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
         if array.dtype.kind not in "biuf":

@@ -138,7 +138,7 @@ class FairStep:
         if stacked is not None and not (named and all(isinstance(each, torch.Tensor) for each in stacked.values())):
             raise refuse("stacked", stacked, "parameters by name, with a leading axis of runs")
         self.module, self.optimizer, self.objectives, self.joint = module, optimizer, objectives, joint
-        self.memory, self.refresh = check_share(memory, "memory", zero=True), check_count(refresh, "refresh")
+        self.memory, self.refresh = check_share(memory, "memory"), check_count(refresh, "refresh")
         self.values, self.products = MovingAverage(self.memory), MovingAverage(self.memory)
         self.gradients, self.squared = MovingAverage(self.memory), MovingAverage(self.memory)
         self.scale: Tensor | None = None

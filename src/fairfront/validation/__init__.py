@@ -37,6 +37,11 @@ def as_plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def as_tuples(value: Any) -> Any:
+    """Return lists as tuples, also in lists: records are read from JSON, which has none."""
+    return tuple(map(as_tuples, value)) if isinstance(value, (list, tuple)) else value
+
+
 def shown(value: Any) -> str:
     """Return a value as it is found in a sentence: on one line, and not longer than people read."""
     text = " ".join(repr(as_plain(value)).split())
@@ -136,15 +141,14 @@ def check_positive(value: Any, what: str, *, zero: bool = False) -> float:
     return check_number(value, what, expected, lambda number: number > 0 or (zero and number == 0))
 
 
-def check_share(value: Any, what: str, *, of: str = "", zero: bool = False, one: bool = False) -> float:
-    ends = {(True, False): ", or 0", (False, True): ", or 1"}
-    expected = f"a share{of} between 0 and 1{ends.get((zero, one), '')}"
-    known = {0.0: zero, 1.0: one}
-    return check_number(value, what, expected, lambda number: known.get(number, 0 < number < 1))
+def check_share(value: Any, what: str, *, of: str = "", one: bool = False) -> float:
+    """Take a share of at least 0, below 1 unless it may be ``one``."""
+    expected = f"a share{of} between 0 and 1{'' if one else ', or 0'}"
+    return check_number(value, what, expected, lambda number: 0 <= number < 1 or (one and number == 1))
 
 
-def check_confidence(value: Any, what: str = "confidence") -> float:
-    return check_number(value, what, "a number between 0 and 1, such as 0.95", lambda number: 0 < number < 1)
+def check_confidence(value: Any) -> float:
+    return check_number(value, "confidence", "a number between 0 and 1, such as 0.95", lambda number: 0 < number < 1)
 
 
 def check_flag(value: Any, what: str) -> bool:
@@ -152,9 +156,9 @@ def check_flag(value: Any, what: str) -> bool:
     return bool(_held(isinstance(value, (bool, np.bool_)), value, what, "True or False"))
 
 
-def check_seed(value: Any, what: str = "random_state") -> int | None:
+def check_seed(value: Any) -> int | None:
     known = value is None or (is_whole(value) and value >= 0)
-    _held(known, value, what, "a whole number of at least 0, or None")
+    _held(known, value, "random_state", "a whole number of at least 0, or None")
     return None if value is None else int(value)
 
 

@@ -174,22 +174,22 @@ def check_matrix(X: Any) -> Any:
     return matrix
 
 
-def refuse_misread(X: Any, what: str) -> None:
+def refuse_misread(X: Any) -> None:
     """Refuse masks, dates, columns of one name and bad indices: learners would misread these, and judge all else."""
-    refuse_masked(X, what)
+    refuse_masked(X, "X")
     if sparse.issparse(X):
         check_sparse(X)
         return
-    native = as_native(X, what)
+    native = as_native(X, "X")
     dated = isinstance(native, nw.DataFrame) and any(kind.is_temporal() for kind in native.schema.values())
     dtype: Any = np.dtype("M8[D]") if dated else getattr(X, "dtype", None)
     if getattr(dtype, "kind", "") in ("M", "m"):
-        refuse_kind(dtype, what)
+        refuse_kind(dtype, "X")
 
 
 def check_rows(X: Any) -> int:
     """Return the number of rows of what a learner takes; its columns are the learner's own affair."""
-    refuse_misread(X, "X")
+    refuse_misread(X)
     if not (isinstance(X, (list, tuple)) or getattr(X, "shape", hasattr(X, "__array__") and hasattr(X, "__len__"))):
         raise refuse("X", X, "an array, a data frame or a list of rows")
     found = X.shape[0] if hasattr(X, "shape") else len(X)
