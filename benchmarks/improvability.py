@@ -22,7 +22,7 @@ from fairfront.improvability.arguments import read_attributes, read_labels, text
 from fairfront.improvability.estimates import Answers, Sample
 from fairfront.improvability.families import Data
 from fairfront.improvability.requirements import Requirements
-from fairfront.improvability.split_search import atoms_of, search_split
+from fairfront.improvability.split_search import Budget, Plan, atoms_of, search_split
 from fairfront.measures import auc
 
 from .report import RESULTS, Section, Table, commit, publish
@@ -173,9 +173,9 @@ def p_values(setting: Setting, run: int) -> Iterator[float]:
     sample = Sample(codes == 1, np.ones(len(y)), attributes)
     texts, reference = {"group": texts_of(attributes[0])}, {"group": attributes[0].reference}
     data = Data(X, labels, texts, task, sample, wanted.notions, reference, Answers(approved(score), score), given)
+    plan = Plan(wanted, ("candidates",) if given else ("linear",), Budget(SPLITS), run, 0.5)
     for k in range(SPLITS):
-        families = ("candidates",) if given else ("linear",)
-        yield search_split(data, wanted, families, run, k, 1 << 30, atoms_of(data), 0.5).p
+        yield search_split(data, plan, k, 1 << 30, atoms_of(data)).p
 
 
 def one(setting: Setting, run: int) -> bool:

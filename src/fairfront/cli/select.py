@@ -76,6 +76,7 @@ def select(
     from ..runs.archive import MODEL, check_formats
     from ..runs.card import read_about
     from ..runs.decision_chain import check_recordable
+    from ..runs.inquiry_choice import dossier_at, write_alternative
     from ..runs.manifest import key_of
     from ..runs.options import pair_sentences, promise_words
     from ..runs.pipeline import with_exact_counts, write_choice
@@ -84,7 +85,14 @@ def select(
     from ..validation import check_confidence
 
     if is_dossier(run):
-        _choose_alternative(run, output, id, data, incumbent, trust, reason, by, overwrite, sign)
+        if id is None or data is None:
+            raise InputError(f"{run} is a dossier, expected --id N and --data FILE, the file that was searched.")
+        check_new_folder(output, MODEL, overwrite)
+        key, dossier = key_of(sign), dossier_at(run)
+        known: dict[str, Any] = {"reason": reason, "by": by, "overwrite": overwrite, "key": key}
+        model, decision = write_alternative(dossier, id, data, output, champion_at(incumbent, trust), **known)
+        said = [f"id {id}: {model.about['family']}.", model.about["operating_point"], *decision.notes]
+        tell(screen(), *said, f"Model and decision record: {output}; the record is in {run} too.")
         return
     if incumbent is not None:
         raise InputError(
@@ -105,7 +113,7 @@ def select(
     found = stored if data is None or small else with_exact_counts(stored, data)
     asked = {"within": within, "at_most": at_most, "at_least": at_least}
     rule = _rule(found, least_gap, most, asked, id, knee, confidence)
-    known: dict[str, Any] = {"reason": reason, "by": by, "keep": keep, "onnx": onnx, "overwrite": overwrite, "key": key}
+    known = {"reason": reason, "by": by, "keep": keep, "onnx": onnx, "overwrite": overwrite, "key": key}
     known |= {"about": fields, "formats": formats}
     try:
         model, decision = write_choice(stored, output, rule, judged=found, **known)
@@ -120,35 +128,6 @@ def select(
     names, more = model.columns, len(model.columns) - LISTED
     rest = f" and {more} more, which the card lists" if more > 0 else ""
     tell(screen(), *filter(None, said), f"Predictions read the columns {', '.join(names[:LISTED])}{rest}.")
-
-
-def _choose_alternative(
-    folder: Path,
-    output: Path,
-    id: int | None,
-    data: Path | None,
-    incumbent: Path | None,
-    trust: list[str] | None,
-    reason: str,
-    by: str,
-    overwrite: bool,
-    sign: Path | None,
-) -> None:
-    from ..runs.archive import MODEL
-    from ..runs.inquiry_choice import dossier_at, write_alternative
-    from ..runs.manifest import key_of
-    from ..storage.places import check_new_folder
-
-    if id is None or data is None:
-        raise InputError(f"{folder} is a dossier, expected --id N and --data FILE, the file that was searched.")
-    check_new_folder(output, MODEL, overwrite)
-    key, stored = key_of(sign), dossier_at(folder)
-    champion = champion_at(incumbent, trust)
-    model, decision = write_alternative(
-        stored, id, data, output, champion, reason=reason, by=by, overwrite=overwrite, key=key
-    )
-    said = [f"id {id}: {model.about['family']}.", model.about["operating_point"], *decision.notes]
-    tell(screen(), *said, f"Model and decision record: {output}; the record is in {folder} too.")
 
 
 @reads

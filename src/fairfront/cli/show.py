@@ -130,9 +130,7 @@ def evaluate(
     stored = run_at(run, trust)
     check_name(stored, name, overwrite)
     check_new_folder(run, RUN, overwrite=True)
-    with warnings.catch_warnings(
-        action="ignore", category=FairfrontWarning
-    ):  # the notes of the evaluation, which are printed below
+    with warnings.catch_warnings(action="ignore", category=FairfrontWarning):  # its notes are printed below
         found = write_evaluation(stored, file, name=name, overwrite=overwrite, key=key, **reading)
     console = screen()
     print_evaluations(console, found, [])

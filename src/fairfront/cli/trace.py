@@ -166,8 +166,8 @@ def say_what_was_read(console: Console, prepared: Prepared, split: bool = True) 
         lines.append(f"{prepared.split_words} {sizes} rows.")
     said = {kind: [each.sentence for each in prepared.findings if each.kind == kind] for kind in KINDS}
     lines += [" ".join(said[kind]) for kind in KINDS[:-1] if said[kind]]
-    if prepared.unlabelled:
-        told = count_in_words(prepared.unlabelled)
+    if prepared.people.unlabelled:
+        told = count_in_words(prepared.people.unlabelled)
         lines.append(f"Rows without {prepared.settings.target!r} were left out: {told}.")
     tell(console, *lines)
     say(console, *said["flagged"])  # with options to copy

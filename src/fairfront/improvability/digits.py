@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -20,36 +21,63 @@ from .requirements import Claims, Contrast, Pair, Requirements
 
 FINE, SCORED = 1e-4, 1e-3
 """Steps of figures that no small count is behind, and of figures of scores beside small counts."""
+Changes = Mapping[str, tuple[float, ...]]
 ROUNDING = 1e-6  # share of a last digit that is none
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Few:
-    """The attributes, by place, in which a count of a group by label and both decisions is small; and of all rows."""
+    """Rows, what the incumbent answers ``before`` and a model ``after``, and which counts of them are small.
 
-    attributes: frozenset[int]
-    everyone: bool
+    ``attributes`` are places of those in which a count of a group by label and both decisions is; ``everyone`` says so
+    of all rows.
+    """
 
-    @classmethod
-    def of(cls, rows: Sample, before: Answers, after: Answers) -> Few:
-        cells = 6 * before.approved + 3 * after.approved + np.where(rows.known, 1 + rows.good, 0)
+    rows: Sample
+    before: Answers
+    after: Answers
 
-        def small(codes: Array | int) -> bool:
-            counts = np.bincount((12 * np.asarray(codes) + cells).astype(np.intp))
-            return bool(((counts > 0) & (counts < LIMIT)).any())
+    @cached_property
+    def attributes(self) -> frozenset[int]:
+        known = enumerate(self.rows.attributes)
+        return frozenset(i for i, each in known if self._small(np.asarray(each.codes) + 1))
 
-        some = (i for i, each in enumerate(rows.attributes) if small(np.asarray(each.codes) + 1))
-        return cls(frozenset(some), small(0))
+    @cached_property
+    def everyone(self) -> bool:
+        return self._small(0)
+
+    def _small(self, codes: Array | int) -> bool:
+        cells = 6 * self.before.approved + 3 * self.after.approved + np.where(self.rows.known, 1 + self.rows.good, 0)
+        counts = np.bincount((12 * np.asarray(codes) + cells).astype(np.intp))
+        return bool(((counts > 0) & (counts < LIMIT)).any())
 
     def __bool__(self) -> bool:
         return self.everyone or bool(self.attributes)
 
-    def touches(self, name: str, wanted: Requirements, attributes: Sequence[object]) -> bool:
+    def touches(self, name: str, wanted: Requirements) -> bool:
         """Tell whether a small count is behind a claim: of a gap in its attributes, of the job in all rows."""
         if name in wanted.keep:
             return JOBS[name].decides and self.everyone
         own = {each.name: each.attribute for each in wanted.improve}.get(name, "")
-        return any(own in ("", getattr(attributes[i], "name", "")) for i in self.attributes)
+        return any(own in ("", self.rows.attributes[i].name) for i in self.attributes)
+
+    def told(
+        self, changes: Changes, claims: Claims, wanted: Requirements, pairs: Sequence[Pair], z: float
+    ) -> dict[str, tuple[float, ...]]:
+        """Return changes as they may be told; ``z`` is that of bounds."""
+        rows, steps = self.rows, dict.fromkeys(changes, FINE)
+        for name in wanted.keep:
+            if self.touches(name, wanted) or (self and not JOBS[name].decides):
+                steps[name] = max(FINE, job_step(name, rows, self.after))
+        for contrast, pair in zip(wanted.improve, pairs, strict=True):
+            if self.touches(contrast.name, wanted):
+                found = contrast_groups(contrast, pair, claims[contrast.name], rows, z)
+                steps[contrast.name] = max(FINE, gap_step(contrast, found, rows, self.before, self.after))
+        for name in set(changes) - {*wanted.keep, *(each.name for each in wanted.improve)}:
+            if self.attributes:
+                smallest = min(int(np.bincount(np.asarray(each.codes) + 1)[1:].min()) for each in rows.attributes)
+                steps[name] = STEP / max(smallest, 1)
+        return {name: outwards(values, steps[name]) for name, values in changes.items()}
 
 
 def as_told(value: float) -> float | None:
@@ -118,30 +146,3 @@ def outwards(values: Sequence[float], step: float) -> tuple[float, ...]:
     told = np.rint(step * np.rint(value) * unit), np.floor(step * np.floor(low) * unit + ROUNDING)
     ends = (np.ceil(step * np.ceil(each) * unit - ROUNDING) for each in high)
     return tuple(float(each / unit) + 0.0 for each in (*told, *ends))  # no minus before 0
-
-
-def told_changes(
-    changes: Mapping[str, tuple[float, ...]],
-    claims: Claims,
-    wanted: Requirements,
-    pairs: Sequence[Pair],
-    rows: Sample,
-    before: Answers,
-    said: Answers,
-    few: Few,
-    z: float,
-) -> dict[str, tuple[float, ...]]:
-    """Return changes as they may be told: the incumbent answers ``before``, the model ``said``; ``z`` is of bounds."""
-    steps = dict.fromkeys(changes, FINE)
-    for name in wanted.keep:
-        if few.touches(name, wanted, rows.attributes) or (few and not JOBS[name].decides):
-            steps[name] = max(FINE, job_step(name, rows, said))
-    for contrast, pair in zip(wanted.improve, pairs, strict=True):
-        if few.touches(contrast.name, wanted, rows.attributes):
-            found = contrast_groups(contrast, pair, claims[contrast.name], rows, z)
-            steps[contrast.name] = max(FINE, gap_step(contrast, found, rows, before, said))
-    for name in set(changes) - {*wanted.keep, *(each.name for each in wanted.improve)}:
-        if few.attributes:
-            smallest = min(int(np.bincount(np.asarray(each.codes) + 1)[1:].min()) for each in rows.attributes)
-            steps[name] = STEP / max(smallest, 1)
-    return {name: outwards(values, steps[name]) for name, values in changes.items()}

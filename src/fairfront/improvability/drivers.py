@@ -105,9 +105,7 @@ def score_of(model: Any, task: Task) -> Callable[[Array], Array]:
     method = getattr(model, "response_method", None)
 
     def score(X: Array) -> Array:
-        with warnings.catch_warnings(
-            action="ignore", category=UserWarning
-        ):  # of names of columns, which a matrix has not
+        with warnings.catch_warnings(action="ignore", category=UserWarning):  # names of columns: a matrix has none
             if not isinstance(method, str) or method == "auto":
                 return np.asarray(sign * scores_of(model, X, task, "model")[0][0])
             found = np.asarray(getattr(model.estimator_, method)(X))

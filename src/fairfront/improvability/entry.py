@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .. import __version__
-from ..exceptions import Progress, progress_bar
+from ..exceptions import InputError, Progress, progress_bar
 from ..measures.cutoffs import Operating
 from ..objectives import Groups
 from ..solvers.base import Journal
@@ -39,9 +39,9 @@ from .arguments import (
 from .estimates import Sample
 from .families import FAMILIES, Data
 from .requirements import Requirements
-from .result import Alternatives, check_split, result_of
+from .result import Alternatives, result_of
 from .sections import Search
-from .split_search import Budget, Outcome, Split, atoms_of, search_split
+from .split_search import Outcome, Plan, Split, atoms_of, search_split
 
 
 def alternatives(
@@ -146,7 +146,8 @@ def alternatives(
     seed, alpha = check_seed(random_state) or 0, 1.0 - check_confidence(confidence)
     budget = read_budget(n_splits, max_fits, max_seconds)
     n = check_rows(X)
-    check_split(n, FEWEST)
+    if n < FEWEST:
+        raise InputError(f"X has {n} rows, expected at least {FEWEST}: one half is searched, the other judges.")
     labelled = None if labelled_only_if is None else read_flags(labelled_only_if, n)
     task, labels, codes = read_labels(y, n, favourable, labelled)
     weight = check_weights(sample_weight, n)
@@ -170,49 +171,32 @@ def alternatives(
     reference = {each.name: each.reference for each in attributes}
     own = read_names(columns, X)
     data = Data(X, labels, texts, task, sample, wanted.notions, reference, here.answers, given, own)
+    plan = Plan(wanted, names, budget, seed, approval_rate)
 
     def owner() -> Fingerprint:
         asked = {"keep": wanted, "families": names, "random_state": seed, "approval_rate": approval_rate}
         known = {name: digest(value) for name, value in {**asked, "fairfront": __version__}.items()}
-        rows = (
-            data.X,
-            codes,
-            sample.weight,
-            texts,
-            labelled,
-            prices,
-            people,
-            here.answers,
-            [each for _, each in given.values()],
-        )
-        return Fingerprint(known, digest(rows))
+        rows = (data.X, codes, sample.weight, texts, labelled, prices, people, here.answers)
+        return Fingerprint(known, digest((*rows, [each for _, each in given.values()])))
 
     with journal_of(checkpoint, resume, owner) as journal, progress_bar(progress, "searching", budget.splits) as bar:
-        first, splits, stopped = _searched(data, wanted, names, budget, seed, approval_rate, started, journal, bar)
-    search = Search(data, wanted, here, first, tuple(splits), names, budget, stopped, seed, alpha, limit)
-    return result_of(search)
+        first, splits, stopped = _searched(data, plan, started, journal, bar)
+    known: dict[str, Any] = {**vars(plan), "splits": splits, "stopped": stopped, "alpha": alpha, "limit": limit}
+    return result_of(Search(data=data, incumbent=here, outcome=first, **known))
 
 
 def _searched(
-    data: Data,
-    wanted: Requirements,
-    names: tuple[str, ...],
-    budget: Budget,
-    seed: int,
-    rate: float | None,
-    started: float,
-    journal: Journal,
-    bar: Progress,
-) -> tuple[Outcome, list[Split], str]:
+    data: Data, plan: Plan, started: float, journal: Journal, bar: Progress
+) -> tuple[Outcome, tuple[Split, ...], str]:
     """Return the first split whole, and of all splits what the p-value rests on."""
-    atoms, splits, fits = atoms_of(data), list[Split](), 0
+    atoms, splits, fits, budget = atoms_of(data), list[Split](), 0, plan.budget
     first: Outcome | None = None
     for k in range(budget.splits):
         if first is not None and (why := budget.over(fits, started)):
-            return first, splits, f"after {k} of {budget.splits} splits, {why}"
+            return first, tuple(splits), f"after {k} of {budget.splits} splits, {why}"
         known = journal.recall("split", np.array([k]))
         if known is None or first is None:
-            found = search_split(data, wanted, names, seed, k, budget.left(fits), atoms, rate)
+            found = search_split(data, plan, k, budget.left(fits), atoms)
             first = first or found
             splits.append(Split(found.p, found.fits, found.candidates[0].family if found.candidates else ""))
         else:
@@ -222,4 +206,4 @@ def _searched(
         fits += splits[-1].fits
         bar.update(k + 1, f"{k + 1} splits, {fits} fits")
     assert first is not None
-    return first, splits, f"all {budget.splits} splits were done"
+    return first, tuple(splits), f"all {budget.splits} splits were done"

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import narwhals.stable.v1 as nw
 
-from ..exceptions import InputError, require
+from ..exceptions import require
 from ..records import Record, html_record, html_table
 from ..validation import BACKENDS, as_plain, check_choice, is_whole, refuse
 from .dossier import record_of, write_dossier
@@ -121,8 +121,3 @@ def result_of(search: Search) -> Alternatives:
 def _cell(value: Any) -> str:
     plain = as_plain(value)
     return "" if plain is None else f"{plain:.4g}" if isinstance(plain, float) else str(plain)
-
-
-def check_split(n: int, fewest: int) -> None:
-    if n < fewest:
-        raise InputError(f"X has {n} rows, expected at least {fewest}: one half is searched, the other judges.")

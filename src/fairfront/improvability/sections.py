@@ -17,13 +17,12 @@ from .arguments import Incumbent
 from .digits import Few, coarse_p
 from .dossier_layout import Part
 from .families import Data
-from .requirements import Requirements
-from .split_search import Budget, Outcome, Split, combined
+from .split_search import Outcome, Plan, Split, combined
 from .verdicts import SHORT, Verdict, judged, verdicts
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class Search(Plan):
     """A search that is over: what was asked and given, the first split whole, and of all splits what p-values rest on.
 
     It holds rows, and is never written. ``alpha`` is one minus the confidence; ``stopped`` says why the search did,
@@ -31,14 +30,10 @@ class Search:
     """
 
     data: Data
-    wanted: Requirements
     incumbent: Incumbent
     outcome: Outcome
     splits: tuple[Split, ...]
-    families: tuple[str, ...]
-    budget: Budget
     stopped: str
-    seed: int
     alpha: float
     limit: bool = True
 
@@ -76,7 +71,7 @@ class Search:
     def few(self) -> bool:
         """Tell whether a small count is behind a model that was tested, so that some of it is told less exactly."""
         rows, before = self.data.sample.take(self.outcome.judge), self.outcome.incumbent.take(self.outcome.judge)
-        return any(Few.of(rows, before, each.answers) for each in self.outcome.candidates[:SHORT])
+        return any(Few(rows, before, each.answers) for each in self.outcome.candidates[:SHORT])
 
     @property
     def qualified(self) -> tuple[int, ...]:

@@ -46,6 +46,17 @@ class Budget:
         return ""
 
 
+@dataclass(frozen=True)
+class Plan:
+    """What is searched for, where, and how much may be spent; ``rate`` is the share of people a stand-in approves."""
+
+    wanted: Requirements
+    families: tuple[str, ...]
+    budget: Budget
+    seed: int
+    rate: float | None
+
+
 @dataclass(frozen=True, eq=False)
 class Candidate:
     """One model of a split: where it comes from, its cut-off, and its answers on the judge rows.
@@ -128,29 +139,20 @@ def stand_in(data: Data, rows: Ints, rate: float | None) -> Answers:
 
 
 @blas_threads(1)
-def search_split(
-    data: Data,
-    wanted: Requirements,
-    families: Sequence[str],
-    seed: int,
-    k: int,
-    most: int,
-    atoms: Ints,
-    rate: float | None = None,
-) -> Outcome:
-    """Search one half and judge on the other; ``rate`` is the share of people that a stand-in approves."""
-    search, judge = halves(atoms, seed, k, data.sample.person)
-    said = data.incumbent if data.incumbent is not None else stand_in(data, search, rate)
+def search_split(data: Data, plan: Plan, k: int, most: int, atoms: Ints) -> Outcome:
+    """Search one half, with at most so many fits, and judge on the other."""
+    wanted, (search, judge) = plan.wanted, halves(atoms, plan.seed, k, data.sample.person)
+    said = data.incumbent if data.incumbent is not None else stand_in(data, search, plan.rate)
     data = replace(data, incumbent=said)
     share = float(data.sample.weight[search] @ said.approved[search]) / float(data.sample.weight[search].sum())
     share = min(max(share, 1.0 / len(search)), 1.0 - 1.0 / len(search))
     pairs = wanted.worst_pairs(data.sample.take(search), said.take(search))
     candidates, notes, fits = list[Candidate](), list[str](), 0
-    for name in families:
+    for name in plan.families:
         family = FAMILIES[name]
         compare = search[k % CHOOSING :: CHOOSING] if family.eager else search
         fit = np.setdiff1d(search, compare) if family.eager else search
-        found, note = proposed(family, data, fit, share, most - fits, seed + k)
+        found, note = proposed(family, data, fit, share, most - fits, plan.seed + k)
         if found is None:
             notes.append(f"{name}: {note}")
             continue

@@ -15,7 +15,7 @@ from ..measures.decisions import evaluate_scores
 from ..measures.evaluation import Evaluation
 from ..measures.published import published
 from ..objectives import Array, Attribute, Task
-from .digits import FINE, Few, as_told, coarse_p, job_step, told_changes
+from .digits import FINE, Few, as_told, coarse_p, job_step
 from .estimates import JOBS, Answers, Estimate, Sample, together_z
 from .families import Data
 from .requirements import Claims, Contrast, Pair, Requirements, weakest
@@ -60,28 +60,19 @@ def verdicts(
     rows, before = data.sample.take(outcome.judge), outcome.incumbent.take(outcome.judge)
     tested = outcome.candidates[:SHORT]
     claims = wanted.claims(rows, before, [each.answers for each in tested], outcome.pairs)
-    few = [Few.of(rows, before, each.answers) for each in tested]
+    few = [Few(rows, before, each.answers) for each in tested]
     p = np.array([float(ndtr(-weakest(each))) for each in claims])
-    hidden = [known.touches(_least(own)[0], wanted, rows.attributes) for known, own in zip(few, claims, strict=True)]
+    hidden = [known.touches(_least(own)[0], wanted) for known, own in zip(few, claims, strict=True)]
     level, found = 1.0 - confidence, []
     widths = _widths(claims, wanted, confidence)
     highest, vague = together, first and any(hidden[:1])
-    for place, (known, each) in enumerate(zip(claims, tested, strict=True)):
+    for place, known in enumerate(claims):
         if p[place] >= highest:
             highest, vague = float(p[place]), hidden[place]
         fits = bool(highest <= level)
         why = MET if fits else OTHERS if together > level else "one before it fails"
-        changes = told_changes(
-            _changes(known, wanted, widths),
-            known,
-            wanted,
-            outcome.pairs,
-            rows,
-            before,
-            each.answers,
-            few[place],
-            max(widths.values()),
-        )
+        found_changes = _changes(known, wanted, widths)
+        changes = few[place].told(found_changes, known, wanted, outcome.pairs, max(widths.values()))
         why = _short_of(known, wanted, changes, outcome.pairs, rows) if p[place] > level else why
         found.append(Verdict(fits, why, coarse_p(highest, level) if vague else highest, changes, vague, hidden[place]))
     late = Verdict(False, f"not tested: {SHORT} others were more promising on the search rows")
@@ -179,7 +170,7 @@ def table_of(
     lines = []
     for i, answers in enumerate(said):
         figures = {name: as_told((own[name] if name in own else record.figure(name))[i]) for name in names}
-        few = Few.of(rows, said[0], answers)
+        few = Few(rows, said[0], answers)
         figures |= {name: _job(name, rows, answers, few) for name in wanted.keep if name not in figures}
         each = None if i == 0 else outcome.candidates[i - 1]
         lines.append({"id": i, **_origin(each), **figures, **_said(None if i == 0 else found[i - 1])})

@@ -94,20 +94,15 @@ class External(Record):
 
 
 def judged_rows(
-    run: Run,
-    data: Any,
-    name: str,
-    *,
-    delimiter: str | None,
-    encoding: str | None,
-    missing: Sequence[str],
-    decimal: Decimal | None,
-    progress: Any,
+    run: Run, data: Any, name: str, reading: Mapping[str, Any], progress: Any
 ) -> tuple[Evaluation, External]:
-    """Judge the points of a run on other rows, by its own settings and encoder, at the cut-offs of validation."""
+    """Judge the points of a run on other rows, by its own settings and encoder, at the cut-offs of validation.
+
+    ``reading`` has the delimiter, encoding, missing texts and decimal mark that the file is read with.
+    """
     settings = Settings.from_json(run.manifest["settings"])
-    marks = check_names(missing, "missing", "texts such as 'NA'")
-    delimiter, decimal = check_delimiter(delimiter), check_decimal(decimal)
+    marks, encoding = check_names(reading["missing"], "missing", "texts such as 'NA'"), reading["encoding"]
+    delimiter, decimal = check_delimiter(reading["delimiter"]), check_decimal(reading["decimal"])
     opening = opening_of(run.manifest, delimiter=delimiter, encoding=encoding)
     source = open_source(data, missing=(*settings.missing, *marks), **opening)
     facts, own = run.frontier.facts, _known_file(run, source, name)
@@ -115,9 +110,7 @@ def judged_rows(
     few, out = dict(uncompared(facts, people.groups, settings.cross, FEWEST)), dict(facts.told_left_out)
     left_out = tuple((name, (*out.get(name, ()), *few.get(name, ()))) for name in {**out, **few})
     front = replace(run.frontier, facts=replace(facts, left_out=left_out))  # as files of the run have it
-    with warnings.catch_warnings(
-        action="ignore", category=GroupWarning
-    ):  # the notes say what is left of them in published figures
+    with warnings.catch_warnings(action="ignore", category=GroupWarning):  # notes say what is left of them
         record = front.evaluate(part.X, part.y, **part.people, **part.within, name=name).evaluations[name]
         points = judged_points(front, part, settings, progress, name=name)
     record = published(record, facts.task)

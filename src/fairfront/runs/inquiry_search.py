@@ -75,10 +75,10 @@ def rows_of(source: Source, inquiry: Inquiry, progress: Any = "auto") -> Asked:
         assert beside is not None
         return _partly_labelled(source, inquiry, ready, beside)
     used = np.flatnonzero(ready.place >= 0)
-    groups: Any = ready.groups
+    groups: Any = ready.people.groups
     X, people = ready.encoder.transform(ready.rows), {name: each.take() for name, each in groups.items()}
-    known = (ready.weight, used, None, ready, beside and beside.take(used), ready.person)
-    return Asked(X, ready.labels.take(), people, *known)
+    known = (ready.people.weight, used, None, ready, beside and beside.take(used), ready.person)
+    return Asked(X, ready.people.labels.take(), people, *known)
 
 
 def _partly_labelled(source: Source, inquiry: Inquiry, ready: Prepared, beside: Table) -> Asked:
@@ -132,7 +132,7 @@ def searched(
             rows.y,
             sensitive_features=dict(rows.groups),
             incumbent=_incumbent(source, inquiry, rows, champion),
-            favourable=rows.ready.favourable,
+            favourable=rows.ready.people.favourable,
             sample_weight=rows.weight,
             labelled_only_if=rows.labelled,
             person=rows.person,

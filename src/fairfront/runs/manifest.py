@@ -53,7 +53,7 @@ def manifest_of(prepared: Prepared, data: Mapping[str, Any], shown: Sequence[int
         "columns": prepared.schema.to_json(prepared.n),
         "features": list(prepared.encoder.columns),
         "findings": [{**asdict(found), "columns": list(found.columns)} for found in prepared.findings],
-        "rows_without_target": FEWER if 0 < prepared.unlabelled < FEWEST else prepared.unlabelled,
+        "rows_without_target": FEWER if 0 < prepared.people.unlabelled < FEWEST else prepared.people.unlabelled,
         "split": {
             "rule": prepared.split_words,
             "sha256": prepared.split_digest,

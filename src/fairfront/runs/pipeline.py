@@ -170,7 +170,7 @@ def with_exact_counts(run: Run, data: Any, progress: Any = "auto") -> Run:
     source = open_source(data, **settings.opening)
     check_origin(source, data, run.manifest["data"], "exact counts")
     ready = prepare(source, settings, progress)
-    left_out = uncompared(run.frontier.facts, ready.groups, settings.cross)  # their names are in no file
+    left_out = uncompared(run.frontier.facts, ready.people.groups, settings.cross)  # their names are in no file
     facts = replace(run.frontier.facts, left_out=left_out)
     others = {name: run.frontier.evaluations[name] for name in run.external}  # their rows are in another file
     bare = replace(run, frontier=replace(run.frontier, facts=facts, evaluations=others))

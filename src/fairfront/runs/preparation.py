@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, progress_bar
-from ..objectives import Array, GroupProbabilities, count_in_words
+from ..objectives import GroupProbabilities, count_in_words
 from ..objectives.people import FEWEST, rounded
 from ..problems.dask.partition import lazy_column
 from ..problems.dask.passes import require_dask
@@ -27,7 +27,7 @@ from ..tables.notation import time_words
 from ..tables.sensitive_names import sensitive_finding
 from ..tables.split import PARTS, Split, covered, parse_split
 from ..tables.target import Codes, ungrouped_notes
-from .rows import Kept, Part, atoms, digest_of, drawn_rows, lazy_rows, parts_note, people_of, streamed_rows
+from .rows import Kept, Part, People, atoms, digest_of, drawn_rows, lazy_rows, parts_note, people_of, streamed_rows
 from .settings import Settings
 
 SHARE = 0.5
@@ -40,24 +40,19 @@ class Prepared:
     """A table made ready: its schema, what was found wrong with it, the encoder learnt on train, and the rows.
 
     ``place`` (rows of the source) is that of a row's part in `PARTS`, -1 for rows that are not used: those without a
-    label or of weight 0. Labels, groups, weights, and a table of ``rows`` in memory, are of the rows that are used.
+    label or of weight 0. The ``people``, and a table of ``rows`` in memory, are of the rows that are used.
     """
 
     settings: Settings
     schema: Schema
     findings: tuple[Finding, ...]
     encoder: TableEncoder
-    favourable: Any
-    unlabelled: int
+    people: People
     split_words: str
     periods: tuple[Mapping[str, Any], ...]
     place: NDArray[np.int8]
-    labels: Codes
-    groups: Mapping[str, Codes] | GroupProbabilities
-    weight: Array | None
     rows: Table | ParquetBlocks
     person: NDArray[np.intp] | None = None
-    control: Mapping[str, NDArray[Any]] | None = None
 
     def __post_init__(self) -> None:
         """Refuse a part of a few people, whose figures would be facts about them."""
@@ -72,8 +67,8 @@ class Prepared:
     def n(self) -> int:
         """Rows that may be told beside those of the parts: a few without a label or of weight 0 are not counted."""
         used = sum(self.sizes.values())
-        idle = self.schema.n - self.unlabelled - used
-        return used + int(rounded(self.unlabelled)) + int(rounded(idle))
+        idle = self.schema.n - self.people.unlabelled - used
+        return used + int(rounded(self.people.unlabelled)) + int(rounded(idle))
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -89,28 +84,29 @@ class Prepared:
         rows = self._used(kept)
         if isinstance(self.rows, Table):
             return self._held(self.encoder.transform(self.rows.take(rows)), kept)
-        assert not isinstance(self.groups, GroupProbabilities)
+        groups, weight = self.people.groups, self.people.weight
+        assert not isinstance(groups, GroupProbabilities)
         X, lengths = lazy_rows(self.rows, self.encoder, kept)
-        codes = (self.labels, *self.groups.values())
+        codes = (self.people.labels, *groups.values())
         y, *columns = (lazy_column(each.codes[rows], each.values, lengths) for each in codes)
-        weight = None if self.weight is None else lazy_column(self.weight[rows], None, lengths)
+        lazy = None if weight is None else lazy_column(weight[rows], None, lengths)
         wanted = (self.rows, self.encoder, kept, self.settings.seed)
-        groups = dict(zip(self.groups, columns, strict=True))
-        return Part(X, y, groups, weight, lambda: self._held(*drawn_rows(*wanted)), alike=bool(self.settings.pairs))
+        named = dict(zip(groups, columns, strict=True))
+        return Part(X, y, named, lazy, lambda: self._held(*drawn_rows(*wanted)), alike=bool(self.settings.pairs))
 
     def _used(self, kept: Kept) -> NDArray[np.intp]:
         return np.flatnonzero(kept[self.place >= 0])
 
     def _held(self, X: Any, kept: Kept) -> Part:
-        rows, groups = self._used(kept), self.groups
-        if isinstance(groups, GroupProbabilities):
-            some: Any = groups.take(rows)
+        rows, known = self._used(kept), self.people
+        if isinstance(known.groups, GroupProbabilities):
+            some: Any = known.groups.take(rows)
         else:
-            some = {name: codes.take(rows) for name, codes in groups.items()}
-        weight = None if self.weight is None else self.weight[rows]
-        control = None if self.control is None else {name: each[rows] for name, each in self.control.items()}
+            some = {name: codes.take(rows) for name, codes in known.groups.items()}
+        weight = None if known.weight is None else known.weight[rows]
+        control = None if known.control is None else {name: each[rows] for name, each in known.control.items()}
         person = None if self.person is None else self.person[rows]
-        return Part(X, self.labels.take(rows), some, weight, None, person, control, bool(self.settings.pairs))
+        return Part(X, known.labels.take(rows), some, weight, None, person, control, bool(self.settings.pairs))
 
 
 def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepared:
@@ -177,17 +173,12 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
         schema=schema,
         findings=(*notes, *findings, *named),
         encoder=encoder,
-        favourable=people.favourable,
-        unlabelled=people.unlabelled,
+        people=people,
         split_words=split.describe(grouped=not settings.group_probabilities),
         periods=periods,
         place=place,
-        labels=labels,
-        groups=people.groups,
-        weight=people.weight,
         rows=rows,
         person=person,
-        control=people.control,
     )
 
 

@@ -205,7 +205,7 @@ class Run:
         progress : bool or "auto"
         """
         reading: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "missing": missing, "decimal": decimal}
-        return added(self, *judged_rows(self, data, check_name(self, name, overwrite), progress=progress, **reading))
+        return added(self, *judged_rows(self, data, check_name(self, name, overwrite), reading, progress))
 
     def model(self, id: int) -> TableModel:
         """Return a model without a decision about it.

@@ -30,7 +30,7 @@ def traced(ready: Prepared, **kept: Any) -> Frontier:
     known: dict[str, Any] = {
         **train.people,
         **train.within,
-        "favourable": ready.favourable,
+        "favourable": ready.people.favourable,
         "notion": list(settings.notion),
         "surrogate": settings.surrogate,
         "loss": settings.loss,
