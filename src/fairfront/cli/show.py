@@ -199,7 +199,7 @@ def _compared(
     """Return what the folder holds, and the comparisons."""
     from ..improvability.dossier import is_dossier
     from ..runs import Run, TableModel, verify_model, verify_run
-    from ..runs.inquiry_verification import verify_alternative, verify_search
+    from ..runs.inquiry_choice import verify_alternative, verify_search
 
     if is_dossier(folder):
         return "dossier", verify_search(folder, source, champion_at(incumbent, trust), key)
