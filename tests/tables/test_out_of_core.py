@@ -93,11 +93,11 @@ def test_parts_have_the_split_encoder_and_rows_of_memory(
     name: str, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, two = both(file, monkeypatch, **ASKED[name])
-    assert (one.split_digest, one.sizes, one.unlabelled) == (two.split_digest, two.sizes, two.unlabelled)
-    assert (one.encoder.columns, one.findings, one.favourable) == (
+    assert (one.split_digest, one.sizes, one.people.unlabelled) == (two.split_digest, two.sizes, two.people.unlabelled)
+    assert (one.encoder.columns, one.findings, one.people.favourable) == (
         two.encoder.columns,
         two.findings[1:],
-        two.favourable,
+        two.people.favourable,
     )
     assert one.encoder.feature_names == two.encoder.feature_names
     assert one.encoder.missing == two.encoder.missing
