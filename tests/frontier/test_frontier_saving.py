@@ -15,8 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 import fairfront as ff
 from fairfront.frontier import Frontier
 from fairfront.frontier.points import ARRAYS
-from fairfront.frontier.published_frontier import published_frontier
-from fairfront.frontier.store import load_frontier
+from fairfront.frontier.store import load_frontier, published_frontier
 from fairfront.objectives.losses import SmoothedHinge
 from fairfront.objectives.notions import GroupLoss
 from tests.support.extras import optional

@@ -14,7 +14,7 @@ from ..measures.further_columns import PAIRS
 from ..measures.intervals import SURE, normal_quantile, wilson
 from ..objectives import Array
 from ..objectives.people import FEWEST
-from ..problems.pairs import pair_sides
+from ..problems.weight_terms import pair_sides
 from ..validation import counted
 from ..validation.inputs import check_weights
 from .models import Models

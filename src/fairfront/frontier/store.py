@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import FairfrontWarning, InputError, level_of_caller
+from ..measures.disclosure import LIMIT
+from ..measures.published import published
 from ..objectives import GAPS, LOSSES, NOTIONS, Groups, Question
 from ..solvers import Newton, Status
 from ..storage.folders import make_folder, write_folder
@@ -31,7 +33,6 @@ from .frontier import Frontier
 from .linear_models import LinearModels
 from .models import Models, Stored, task_content, task_of
 from .points import ARRAYS, Facts, Points
-from .published_frontier import published_frontier
 from .rule_models import RuleModels
 
 NAME, KIND, SCHEMA = "frontier", "fairfront frontier", 2
@@ -218,3 +219,27 @@ def _of_content(content: Mapping[str, Any]) -> Any:
             "import the module that registers it, then load it again."
         )
     return REGISTRIES[kind][content["name"]](**content["with"])
+
+
+def published_frontier(front: Frontier) -> Frontier:
+    """Return a frontier as it is written: small groups pooled and small counts rounded in its evaluations."""
+    facts, question = front.facts, front.facts.question
+    if question is not None and question.groups.min_size < LIMIT:
+        raise InputError(
+            f"this frontier was traced with Groups(min_size={question.groups.min_size}), so that its gaps may describe "
+            f"fewer than {LIMIT} people, which is not written to files; trace it with min_size={LIMIT} or more."
+        )
+    evaluations = {name: published(record, facts.task) for name, record in front.evaluations.items()}
+    front = replace(front, evaluations=evaluations)
+    if facts.trained:
+        return front
+    if not evaluations:
+        raise InputError("these candidates have no evaluation, expected the one that their axes are from.")
+    record = next(iter(evaluations.values()))  # the axes of candidates are figures of their first evaluation
+    levels = {name: rates.levels for name, rates in record.groups.items()}
+    sensitive = tuple((name, levels.get(name, known)) for name, known in facts.sensitive)
+    front = replace(front, facts=replace(facts, sensitive=sensitive))
+    points = Points.of_record(record, facts.task, facts.notions)
+    if np.array_equal(points.objectives, front.objectives, equal_nan=True):
+        return front
+    return replace(front, points=replace(points, ids=front.ids))

@@ -16,11 +16,11 @@ from ..validation.inputs import check_labels, check_matrix, check_weights, weigh
 from .design import Frame
 from .linear import LinearProblem
 from .offsets import without_offset
-from .pairs import pair_matrix
 from .pieces import Piece, feature_names
 from .resources import check_memory
 from .signs import as_signs
 from .sparse_design import moments
+from .weight_terms import pair_matrix
 
 
 def linear_problem(

@@ -15,7 +15,7 @@ from ..explorer import describe_points
 from ..frontier import Frontier
 from ..frontier.held_out import HELD_OUT
 from ..frontier.linear_models import LinearModels
-from ..frontier.published_frontier import published_frontier
+from ..frontier.store import published_frontier
 from ..measures.disclosure import LIMIT
 from ..objectives import warn_of_names
 from ..objectives.people import rounded
