@@ -21,7 +21,7 @@ from fairfront.frontier.group_thresholds import (
     by_threshold,
     threshold_curve,
 )
-from fairfront.frontier.postprocessing import postprocess_frontier
+from fairfront.frontier.threshold_frontier import postprocess_frontier
 from fairfront.objectives import NOTIONS
 from fairfront.pareto import nondominated
 

@@ -222,7 +222,7 @@ class Frontier(FrontierColumns):
             ``id`` is the point to post-process, by default the unconstrained one. At most ``n_points`` come back, by
             default 50, evenly in the gap; None: all. ``name`` is that of the evaluation; ``sample_weight`` of rows.
         """
-        from .postprocessing import postprocess_frontier
+        from .threshold_frontier import postprocess_frontier
 
         return postprocess_frontier(self, X, y, sensitive_features=sensitive_features, **options)
 
