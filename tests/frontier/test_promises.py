@@ -13,9 +13,9 @@ from fairfront.frontier.selection import promised, starts, walk
 from fairfront.measures import Evaluation
 from fairfront.measures.counts import sums_of
 from fairfront.measures.decisions import evaluate_scores
-from fairfront.measures.intervals import normal_quantile
 from fairfront.measures.moments import critical_values, spreads_of
 from fairfront.measures.promises import Normals, critical, expected, folded, shown_by_test, together
+from fairfront.measures.proportions import normal_quantile
 from fairfront.measures.published import published
 from fairfront.measures.sequence import claims, reach
 from fairfront.objectives import Attribute, Task

@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import ks_2samp, norm
 from sklearn.metrics import roc_auc_score
 
-from fairfront.measures.intervals import normal_quantile
 from fairfront.measures.paired import Change
+from fairfront.measures.proportions import normal_quantile
 from fairfront.measures.ranks import ranking
 
 

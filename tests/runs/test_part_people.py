@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairfront.measures.intervals import wilson
 from fairfront.measures.lines import ALL
+from fairfront.measures.proportions import wilson
 from fairfront.objectives import Attribute, Task
 from fairfront.runs.part_people import People
 from fairfront.runs.pipeline import trace_table

@@ -17,10 +17,11 @@ from ..frontier.selection import plain_place, promised, walk
 from ..measures import ClassRates, Evaluation, GroupRates, PerGroup
 from ..measures.claims import decides_alike, no_better, rival_words
 from ..measures.figures import RATIO_OF, Column, larger_is_better
-from ..measures.intervals import bonferroni, normal_quantile, rows_behind
+from ..measures.intervals import bonferroni, rows_behind
 from ..measures.notion_figures import more_of
 from ..measures.paired import rounded
 from ..measures.promises import expected, has_ends, together
+from ..measures.proportions import normal_quantile
 from ..measures.published import published
 from ..measures.rates import DENOMINATORS
 from ..measures.spans import RateRange

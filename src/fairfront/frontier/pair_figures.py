@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..measures import Evaluation
 from ..measures.further_columns import PAIRS
-from ..measures.intervals import SURE, normal_quantile, wilson
+from ..measures.intervals import SURE
+from ..measures.proportions import normal_quantile, wilson
 from ..objectives import Array
 from ..objectives.people import FEWEST
 from ..problems.weight_terms import pair_sides

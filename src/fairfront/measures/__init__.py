@@ -19,8 +19,8 @@ from .calibration import Calibration as Calibration
 from .counts import auc as auc
 from .decisions import evaluate_scores as evaluate_scores
 from .evaluation import Evaluation as Evaluation
-from .intervals import newcombe as newcombe
-from .intervals import wilson as wilson
+from .proportions import newcombe as newcombe
+from .proportions import wilson as wilson
 from .rates import ClassRates as ClassRates
 from .rates import GroupMeans as GroupMeans
 from .rates import GroupRates as GroupRates

@@ -24,7 +24,6 @@ from .intervals import (
     SURE,
     Sizes,
     means_gap_upper,
-    normal_quantile,
     rows_behind,
     selection_ratio_lower,
     share_interval,
@@ -32,6 +31,7 @@ from .intervals import (
     worst_gap_upper,
 )
 from .moments import Spread, design_effects
+from .proportions import normal_quantile
 from .rates import GroupRates, Margins, PerGroup, effective_sizes, rates_of
 from .score_gaps import ENDS, PairGaps
 from .spans import Range, RateRange

@@ -204,7 +204,7 @@ RATIOS = _catalogue(
     Figure("tpr_ratio", "lowest TPR over the highest", FEW_GROUPS, 1, "TPR ratio", "equal opportunity"),
     Figure("selection_over_reference", "ratio to the reference group", NO_REFERENCE, 0, "ratio to the reference"),
 )
-"""Ratios of rates: one of an attribute, never above 1, and one of each group; intervals by Katz."""
+"""Ratios of rates: one of an attribute, never above 1, and one of each group."""
 
 RATIO_OF = {"selection_ratio": "selection", "tpr_ratio": "tpr"}
 """The rate whose lowest over highest each ratio of an attribute is."""

@@ -13,89 +13,36 @@ that every pair has to hold, so each pair is judged at its own end and nothing i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
+from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array
 from ..validation import check_confidence
 from .counts import ratio
+from .proportions import (
+    Interval,
+    claimed_gap,
+    claimed_ratio,
+    katz,
+    newcombe,
+    normal_quantile,
+    outer,
+    share,
+    wilson,
+)
 from .rates import DENOMINATORS, GroupRates
 from .spans import RateRange
 
-Interval = tuple[Array, Array]
 Sizes = Mapping[str, Array]
 SURE = 0.95  # confidence of ends that are kept
-
-
-def normal_quantile(confidence: float) -> float:
-    """Return z with P(|normal| < z) = confidence."""
-    return float(ndtri(0.5 + check_confidence(confidence) / 2.0))
 
 
 def bonferroni(confidence: float, m: int) -> float:
     """Return the confidence of each of m intervals (at least 1) such that all of them hold together."""
     return 1.0 - (1.0 - check_confidence(confidence)) / max(1, m)
-
-
-def wilson(successes: ArrayLike, n: ArrayLike, confidence: float = 0.95) -> Interval:
-    """Return Wilson's score interval of a proportion; (0, 1) where n is 0.
-
-        (s + z^2/2 -+ z sqrt(s (n - s) / n + z^2/4)) / (n + z^2)
-
-    ``n`` may be effective sizes, so neither count needs to be whole. Shapes broadcast.
-    """
-    s, size = _counts(successes, n)
-    z = normal_quantile(confidence)
-    centre = (s + z**2 / 2) / (size + z**2)
-    half = z * np.sqrt(s * (size - s) / np.where(size > 0, size, 1.0) + z**2 / 4) / (size + z**2)
-    low, high = np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
-    return np.where(s == 0, 0.0, low), np.where(s == size, 1.0, high)
-
-
-def newcombe(s1: ArrayLike, n1: ArrayLike, s2: ArrayLike, n2: ArrayLike, confidence: float = 0.95) -> Interval:
-    """Return Newcombe's interval of s1/n1 - s2/n2 for independent groups; (-1, 1) where either n is 0.
-
-    Statistics in Medicine 17 (1998) 873-890, method 10: the two Wilson intervals, squared and added.
-    """
-    (low1, high1), (low2, high2) = wilson(s1, n1, confidence), wilson(s2, n2, confidence)
-    p1, p2 = share(s1, n1), share(s2, n2)
-    low = p1 - p2 - np.sqrt((p1 - low1) ** 2 + (high2 - p2) ** 2)
-    high = p1 - p2 + np.sqrt((high1 - p1) ** 2 + (p2 - low2) ** 2)
-    unknown = (np.asarray(n1) == 0) | (np.asarray(n2) == 0)
-    return np.where(unknown, -1.0, np.maximum(low, -1.0)), np.where(unknown, 1.0, np.minimum(high, 1.0))
-
-
-def katz(s1: ArrayLike, n1: ArrayLike, s2: ArrayLike, n2: ArrayLike, confidence: float = 0.95) -> Interval:
-    """Return Katz's log interval of the ratio (s1/n1) / (s2/n2); (0, infinity) where either n is 0.
-
-    The variance of the log ratio is 1/s1 - 1/n1 + 1/s2 - 1/n2. Where one of the four counts (successes or
-    failures) is 0, half a row is added to each of them; the lower end is 0 where s1 is, and the upper end infinity
-    where s2 is 0. Too short for small groups with rates near 1.
-    """
-    (a, size1), (b, size2) = _counts(s1, n1), _counts(s2, n2)
-    none, nothing = a < 1e-9, b < 1e-9
-    empty = np.minimum(np.minimum(a, size1 - a), np.minimum(b, size2 - b)) < 1e-9
-    a, b, size1, size2 = a + 0.5 * empty, b + 0.5 * empty, size1 + empty, size2 + empty
-    half = normal_quantile(confidence) * np.sqrt(1 / a - 1 / size1 + 1 / b - 1 / size2)
-    middle = np.log(a / size1) - np.log(b / size2)
-    unknown = (np.asarray(n1) == 0) | (np.asarray(n2) == 0)
-    low, high = np.exp(middle - half), np.exp(middle + half)
-    return np.where(unknown | none, 0.0, low), np.where(unknown | nothing, np.inf, high)
-
-
-def _counts(successes: ArrayLike, n: ArrayLike) -> tuple[Array, Array]:
-    s, size = np.broadcast_arrays(np.asarray(successes, dtype=np.float64), np.asarray(n, dtype=np.float64))
-    if ((s < 0) | (s > size * (1 + 1e-9))).any():
-        raise InputError(f"successes run from {s.min():g} to {s.max():g}, expected 0 to n ({size.min():g} or more).")
-    return np.minimum(s, size), size
-
-
-def share(s: ArrayLike, n: ArrayLike) -> Array:
-    return np.asarray(np.asarray(s) / np.where(np.asarray(n) > 0, n, 1.0))
 
 
 def share_interval(span: RateRange, confidence: float = 0.95) -> Interval:
@@ -199,19 +146,54 @@ def _all_pairs(
     there = np.asarray(~np.isnan(span.low).all(axis=0))
     one, other = np.triu_indices(len(there), 1)
     level = bonferroni(confidence, int(np.count_nonzero(there[one] & there[other]))) if together else confidence
-    low, high = gap_interval(span, one, other, level)
+    low, high = gap_interval(span, one, other, level, claimed=not together)
     shape = len(low), low[:1].size
     return low.reshape(shape), high.reshape(shape)
 
 
-def gap_interval(span: RateRange, one: NDArray[np.intp], other: NDArray[np.intp], confidence: float) -> Interval:
-    """Return Newcombe's interval of rates of some groups less those of others, the extremes over their ranges."""
+def gap_interval(
+    span: RateRange, one: NDArray[np.intp], other: NDArray[np.intp], confidence: float, *, claimed: bool = False
+) -> Interval:
+    """Return Newcombe's interval of rates of some groups less those of others, the extremes over their ranges.
+
+    Or ends each of which may be ``claimed`` alone, see `proportions`.
+    """
+    if claimed:
+        return _claimed(claimed_gap, (-1.0, 1.0), span, one, other, confidence)
     size = np.broadcast_to(span.least, span.low.shape)
     low, high = np.nan_to_num(span.low) * size, np.nan_to_num(span.high) * size
     down = newcombe(low[:, one], size[:, one], high[:, other], size[:, other], confidence)[0]
     up = newcombe(high[:, one], size[:, one], low[:, other], size[:, other], confidence)[1]
     unknown = np.isnan(span.low[:, one] - span.low[:, other])
     return np.where(unknown, np.nan, down), np.where(unknown, np.nan, up)
+
+
+def ratio_ends(span: RateRange, one: NDArray[np.intp], other: NDArray[np.intp], confidence: float) -> Interval:
+    """Return ends of rates of some groups over those of others, each of which may be claimed alone."""
+    return _claimed(claimed_ratio, (0.0, np.inf), span, one, other, confidence)
+
+
+def _claimed(
+    ends: Callable[[Array, Interval, Array, Interval], Interval],
+    widest: tuple[float, float],
+    span: RateRange,
+    one: NDArray[np.intp],
+    other: NDArray[np.intp],
+    confidence: float,
+) -> Interval:
+    """Return ends of two rates, the extremes over their ranges; the ``widest`` of rates that no rows are behind."""
+    size = np.broadcast_to(span.least, span.low.shape)
+    low, high = np.nan_to_num(span.low), np.nan_to_num(span.high)
+    lowest = outer(low * size, size, confidence)
+    highest = lowest if np.array_equal(low, high) else outer(high * size, size, confidence)
+    lower, upper = ((each[0][:, some], each[1][:, some]) for each, some in ((lowest, one), (highest, other)))
+    down = ends(low[:, one], lower, high[:, other], upper)[0]
+    lower, upper = ((each[0][:, some], each[1][:, some]) for each, some in ((highest, one), (lowest, other)))
+    up = ends(high[:, one], lower, low[:, other], upper)[1]
+    unknown = np.isnan(span.low[:, one] - span.low[:, other])
+    nobody = (size[:, one] == 0) | (size[:, other] == 0)
+    found = (np.where(nobody, none, end) for none, end in zip(widest, (down, up), strict=True))
+    return np.where(unknown, np.nan, next(found)), np.where(unknown, np.nan, next(found))
 
 
 def katz_span(span: RateRange, one: NDArray[np.intp], other: NDArray[np.intp], confidence: float) -> Interval:
@@ -244,13 +226,13 @@ def katz_span(span: RateRange, one: NDArray[np.intp], other: NDArray[np.intp], c
 def ratio_interval(span: RateRange, confidence: float = 0.95, *, together: bool = True) -> Interval:
     """Return the least ends of the lower rate over the higher of all pairs, from rates (N, c): (N,) each.
 
-    They are Katz's of the ratio of two rates, folded at 1, and hold for all pairs ``together``, or for each on its own.
+    They are those of the ratio of two rates, folded at 1, and hold for all pairs ``together``, or each on its own.
     Groups without a rate (NaN) are left out; NaN where fewer than two have one, or none a favourable decision.
     """
     one, other = np.triu_indices(span.low.shape[1], 1)
     known = ~np.isnan(span.low[:, one] + span.low[:, other])
     level = bonferroni(confidence, int(np.count_nonzero(known.any(axis=0)))) if together else confidence
-    low, high = katz_span(span, one, other, level)
+    low, high = ratio_ends(span, one, other, level)
     with np.errstate(divide="ignore"):
         ends = np.minimum(low, 1.0 / high), np.minimum(1.0, np.minimum(high, 1.0 / low))
     known &= (np.fmax.reduce(span.high, axis=1, initial=0.0) > 0)[:, None]

@@ -24,7 +24,7 @@ import numpy as np
 from ..objectives import Array
 from .counts import ratio
 from .disclosure import FEW, Cell
-from .intervals import Interval, normal_quantile
+from .proportions import Interval, normal_quantile
 from .rate_ranges import count_ranges, rate_ranges
 from .rates import shares_of
 from .spans import Range, plain_number, stacked

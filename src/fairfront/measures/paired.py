@@ -25,8 +25,8 @@ from .counts import ratio, sums_of, weighted_sums
 from .disclosure import pool_of
 from .evaluation import Evaluation, judgement_of
 from .figures import PARTS, VALUES
-from .intervals import normal_quantile
 from .moves import Sided, Sides, changed_sides, moves_by_rate
+from .proportions import normal_quantile
 from .published import published, published_people
 from .ranges import TableRange
 from .rates import Margins, PerGroup

@@ -19,9 +19,10 @@ from ..objectives import Array
 from ..validation import check_confidence
 from .evaluation import Evaluation
 from .figures import SUBGROUP, Column, larger_is_better
-from .intervals import bonferroni, normal_quantile, rows_behind
+from .intervals import bonferroni, rows_behind
 from .moments import LEVELS, Moments, critical_values, least_variance
 from .notion_figures import SCORES
+from .proportions import normal_quantile
 from .rates import GroupRates
 from .score_gaps import PairGaps
 from .spans import RateRange

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from ..objectives import Array
 from .counts import ratio
-from .intervals import normal_quantile
 from .moves import changed_sides
 from .paired import Change, share_changes
+from .proportions import normal_quantile
 from .scores import ScoredRows, drawn, figures_of
 from .table_columns import distance_ends
 

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from ..objectives import Array
 from .counts import auc, ratio
-from .intervals import bonferroni, normal_quantile, worst_gap_floor, worst_gap_lower, worst_gap_upper
+from .intervals import bonferroni, worst_gap_floor, worst_gap_lower, worst_gap_upper
+from .proportions import normal_quantile
 from .rates import kish
 
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]

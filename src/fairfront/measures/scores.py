@@ -20,8 +20,8 @@ from ..objectives import Array
 from .calibration import logistic_line
 from .counts import ratio
 from .disclosure import in_units
-from .intervals import Interval, normal_quantile
 from .lines import Lines
+from .proportions import Interval, normal_quantile
 from .table_columns import APART, Settings, distance_columns, drawn_columns, drawn_error, moved, normal_columns
 from .worst_contrasts import Worst, worst_means
 

@@ -29,7 +29,8 @@ import numpy as np
 from ..objectives import Array
 from .evaluation import Evaluation
 from .figures import RATIO_OF, Column
-from .intervals import gap_interval, katz_span, normal_quantile
+from .intervals import gap_interval, ratio_ends
+from .proportions import normal_quantile
 from .rates import GroupRates
 
 
@@ -51,11 +52,11 @@ def _claims(record: Evaluation, part: str, confidence: float) -> Iterator[Array]
         half = normal_quantile(confidence) * pairs.error
         yield from (pairs.gap + half, half - pairs.gap)
     elif isinstance(rates, GroupRates) and (of := RATIO_OF.get(column.figure)):
-        low, high = katz_span(record.span(attribute, of), one, other, confidence)
+        low, high = ratio_ends(record.span(attribute, of), one, other, confidence)
         with np.errstate(divide="ignore"):
             yield from (low, 1.0 / high)
     elif isinstance(rates, GroupRates) and column.gap and _known(record, attribute, column.figure):
-        low, high = gap_interval(record.span(attribute, column.figure), one, other, confidence)
+        low, high = gap_interval(record.span(attribute, column.figure), one, other, confidence, claimed=True)
         yield from (high, -low)
     elif column.gap and column.figure in record.errors.get(attribute, {}):
         span, error = record.span(attribute, column.figure), record.errors[attribute][column.figure]

@@ -12,7 +12,7 @@ from scipy.stats import fisher_exact
 
 from ..objectives import Array
 from .counts import ratio
-from .intervals import normal_quantile, share
+from .proportions import normal_quantile, share
 
 Ends = tuple[Array, Array]
 JUMPS = 0.05

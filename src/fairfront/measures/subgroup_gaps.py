@@ -25,8 +25,9 @@ from .decisions import decide
 from .disclosure import LIMIT
 from .evaluation import Evaluation
 from .figures import SUBGROUP, Column, figure_of
-from .intervals import SURE, normal_quantile, share_interval
+from .intervals import SURE, share_interval
 from .notion_figures import largest_effect
+from .proportions import normal_quantile
 from .spans import RateRange
 
 if TYPE_CHECKING:

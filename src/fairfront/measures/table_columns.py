@@ -17,16 +17,9 @@ from ..validation import check_confidence
 from .counts import ratio
 from .disclosure import Cell, in_units
 from .figures import Column, figure_of
-from .intervals import (
-    Interval,
-    bonferroni,
-    gap_interval,
-    katz_span,
-    newcombe,
-    normal_quantile,
-    share_interval,
-)
+from .intervals import bonferroni, gap_interval, katz_span, share_interval
 from .lines import COMPARED, Lines
+from .proportions import Interval, newcombe, normal_quantile
 from .rates import Share
 from .significance import smallest_detectable_gap, two_by_two, two_by_two_ends
 from .spans import NOTABLE, Range

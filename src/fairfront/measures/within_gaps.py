@@ -17,9 +17,10 @@ from ..objectives import Array, Attribute, Task
 from .counts import ratio
 from .decisions import decide
 from .evaluation import Evaluation
-from .intervals import SURE, normal_quantile
+from .intervals import SURE
 from .mantel_haenszel import mantel_haenszel_gap
 from .notion_figures import largest_effect
+from .proportions import normal_quantile
 from .rates import kish
 from .score_gaps import PairGaps
 

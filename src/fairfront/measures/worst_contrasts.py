@@ -17,8 +17,9 @@ from ..objectives import Array
 from ..objectives.people import STEP
 from .counts import ratio
 from .figures import RATIOS, Column, Figure, figure_of, not_defined
-from .intervals import Interval, bonferroni, gap_interval, normal_quantile, ratio_interval
+from .intervals import bonferroni, gap_interval, ratio_interval
 from .lines import COMPARED, REFERENCE, TOO_FEW, Lines
+from .proportions import Interval, normal_quantile
 from .rates import Share
 from .spans import RateRange, notable
 from .table_columns import Settings
@@ -108,7 +109,8 @@ def worst_shares(shares: dict[str, Share], lines: Lines, confidence: float) -> t
         share = shares[name]
 
         def ends(one: NDArray[np.intp], other: NDArray[np.intp], together: bool) -> Interval:
-            low, high = gap_interval(share.span, one, other, bonferroni(level, len(one)) if together else confidence)
+            sure = bonferroni(level, len(one)) if together else confidence
+            low, high = gap_interval(share.span, one, other, sure, claimed=not together)
             return low[0], high[0]
 
         return _worst_gap(name, share, ends, lines)
