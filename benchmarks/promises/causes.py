@@ -77,9 +77,9 @@ def _listened(kept: dict[str, Any], made: Callable[[], ff.Frontier]) -> ff.Front
         kept.update(leave=self, W=W, x=x, alone=found[0])
         return found
 
-    def hear_joined(self: HeldOut, front: Any, given: np.ndarray, made: str) -> Any:
+    def hear_joined(self: HeldOut, front: Any, given: np.ndarray, *way: Any) -> Any:
         kept["scores"] = given
-        return joined(self, front, given, made)
+        return joined(self, front, given, *way)
 
     HeldOut.joined, LeaveOneOut.scores = hear_joined, hear_scores  # type: ignore[method-assign]
     try:

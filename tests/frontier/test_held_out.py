@@ -77,6 +77,28 @@ def test_it_is_made_where_it_costs_little_and_otherwise_on_request(rows) -> None
         traced(rows, held_out="yes")
 
 
+def test_folds_are_as_many_as_there_are_people_and_fewer_than_ten_are_less_sure(rows) -> None:
+    """Standard errors of three folds are 1.4 times as large, as those of learners are."""
+    X, y, group = rows
+    known = {"held_out": True, "person": np.arange(N) % 3}
+    record = traced((sparse.csr_array(X), y, group), **known).evaluations["held_out"]
+    assert record.made == "3 folds, refitted, standard errors times 1.4"
+    alone = traced((sparse.csr_array(X), y, group), held_out=True).evaluations["held_out"]
+    assert alone.made == "10 folds, refitted"
+    assert record.design[""]["folds"] == pytest.approx(1.4**2)
+    closed = traced(rows, held_out={"approval_rate": 0.5}, person=np.arange(N) % 3).evaluations["held_out"]
+    assert closed.made == "leave-one-out in closed form; cut-offs placed without each of 3 folds"
+
+
+def test_learners_are_fitted_without_as_many_people_as_there_are(rows) -> None:
+    X, y, group = rows
+    for more in ({"units": "rates"}, {"estimator": LogisticRegression()}):
+        with pytest.raises(ff.InputError, match="person is the same in all rows, expected two people or more"):
+            ff.trace(X, y, sensitive_features=group, person=np.zeros(N), **more)
+    front = ff.trace(X, y, sensitive_features=group, person=np.arange(N) % 2, units="rates", held_out=True)
+    assert front.evaluations["held_out"].made == "predictions of 2 folds, standard errors times 1.4"
+
+
 @pytest.mark.parametrize(
     "options", [{"loss": "hinge", "n_points": 3}, {"sparse": True}, {"sparse": True, "person": True}]
 )
@@ -297,7 +319,7 @@ def test_cut_offs_decide_about_rows_of_a_fold_that_did_not_place_them(rows, rule
     problem = ff.problems.linear_problem(X, y, sensitive_features=group, favourable="yes", ridge=1.0 / N)
     judge = replace(HeldOut.of(problem, ff.Newton(), (y, group, None)), kept=box)
     trace_problem(problem, "newton", n_points=3, held_out=judge, progress=False)
-    chance, good = 1.0 / (1.0 + np.exp(-box[0][:, 0])), y == "yes"
+    chance, good = 1.0 / (1.0 + np.exp(-box[0][0][:, 0])), y == "yes"
     fold, decided = dealt(good.astype(np.intp), None), np.empty(chance.shape, dtype=bool)
     for f in range(FOLDS):
         for model in range(len(chance)):

@@ -55,6 +55,8 @@ def test_unknown_names_are_refused() -> None:
         found.check("h.tpr_gap<=0.1")
     with pytest.raises(ff.InputError, match="names 'tpr_gape'"):
         found.check("tpr_gape<=0.1")
+    with pytest.raises(ff.InputError, match=r"names 'selecton_ratio', .*; did you mean 'selection_ratio'\?"):
+        found.check("selecton_ratio>=0.8")
 
 
 def test_names_with_dots() -> None:

@@ -171,6 +171,7 @@ def test_rules_in_the_shell(file: Path, tmp_path: Path) -> None:
     for rule, said in (
         (("--approval-rate", "1.2"), "--approval-rate is 1.2"),
         (("--cutoff", "0.5", "--approval-rate", "0.8"), "--cutoff and --approval-rate were given"),
+        (("--cutoff", "40"), "--cutoff is 40.0, expected a probability of the favourable label, from 0 to 1."),
         (("--costs", "5"), "expected two numbers"),
     ):
         done = fairfront("trace", file, *options, *rule, "-o", tmp_path / "no")

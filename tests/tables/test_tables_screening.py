@@ -160,6 +160,8 @@ def test_names_that_look_sensitive_are_one_sentence() -> None:
         ("sensitive", "native-country foreign_worker country_of_birth citizenship religion disability NativeCountry"),
         ("sensitive", "état_civil EstadoCivil Stato.Civile Staatsangehörigkeit Geburtsdatum date-naissance geslacht"),
         ("place", "PLZ Postleitzahl code_postal CodigoPostal zip Post-Code kunde_plz"),
+        ("sensitive", "driver_age age_at_account_opening vehicle_age_driver_age Alter_Kunde age_group"),
+        ("neither", "vehicle_age CarAge age_of_the_building fahrzeug.alter edad_del_vehiculo account-age"),
         ("neither", "income foreign_currency Alternative country page stage civilian usage average origination"),
     ],
 )

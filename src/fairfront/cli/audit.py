@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..exceptions import InputError, spelling
+from ..exceptions import InputError, ProxyWarning, spelling
 from . import words
 from .words import Number, Text, Texts, option, path_option, reads
 
@@ -105,7 +106,8 @@ def audit(
         raise InputError(f"--favourable is {', '.join(favourable)}, expected one label, and a side for scores only.")
     prices = as_costs(costs)
     names = {"scores_or_labels": f"column {score or decision!r}", "y_true": f"column {label!r}"}
-    with spelling({**names, "sample_weight": "--weight", "control_features": "--control"}):
+    with warnings.catch_warnings(), spelling({**names, "sample_weight": "--weight", "control_features": "--control"}):
+        warnings.simplefilter("ignore", ProxyWarning)  # the audit's sentences say it
         given = {name: table.complete(name).numbers for name in (score, weight, *proxies) if name is not None}
         people: Any = {name: each.take() for name, each in read_groups(table, columns, banded).items()}
         if proxies:

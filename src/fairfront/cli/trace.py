@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.console import Console
 
+from ..exceptions import ProxyWarning
 from ..names import LOSSES, NOTIONS
 from . import words
 from .screen import given_of, key_of_new, resumable, say, screen, tell
@@ -139,7 +141,9 @@ def trace(
     settings = Settings.of(**{**given_of(context, Settings), "missing": (*MISSING, *reading["missing"])})
     console = screen(stderr=json_output)
     told = partial(say_what_was_read, console)
-    with resumable(checkpoint):
+    with resumable(checkpoint), warnings.catch_warnings():
+        if not json_output:
+            warnings.simplefilter("ignore", ProxyWarning)  # what is compared is told below
         run = run_of(file, settings, checkpoint=checkpoint, resume=resume, on_read=told)
     run.save(output, overwrite=overwrite, sign=key)
     if json_output:

@@ -75,7 +75,7 @@ class HeldOut:
     closed: bool
     asked: bool
     rule: Operating | None = None
-    kept: list[Array] | None = None
+    kept: list[tuple[Array, str, int]] | None = None
     far: bool = False
 
     @classmethod
@@ -146,18 +146,18 @@ class HeldOut:
             record, bent = judged_in_folds(front, problem, self.solver, solved, HELD_OUT, self.person, self.rule)
             record = replace(record, made=f"{record.made}; {ROUGH}") if bent else record
             return replace(front, evaluations={**front.evaluations, HELD_OUT: record})
-        scores, made = self._scores(front, problem, solved)
+        scores, made, few = self._scores(front, problem, solved)
         if problem.loss.link:  # far beyond the scores of all rows, an expansion does not hold, as at a floor
             most = (problem.reach(np.stack([each.W for each in solved])) + BEYOND)[:, None, None]
             scores = np.clip(scores, -most, most)
         scores = predictions_of(scores, problem.loss.name)
         if self.kept is not None:
-            self.kept[:] = [scores]
-        return self.joined(front, scores, made)
+            self.kept[:] = [(scores, made, few)]
+        return self.joined(front, scores, made, few)
 
-    def joined(self, front: Frontier, scores: Array, made: str) -> Frontier:
-        """Add the evaluation of scores (N, K, n) that were made before."""
-        return judged_scores(front, self.rows, scores, made, self.rule, person=self.person)
+    def joined(self, front: Frontier, scores: Array, made: str, few: int = 0) -> Frontier:
+        """Add the evaluation of scores (N, K, n) that were made before, in ``few`` folds or another way."""
+        return judged_scores(front, self.rows, scores, made, self.rule, person=self.person, refitted=few)
 
     def beyond(self, front: Frontier, problem: LinearProblem, solved: list[Solved], request: Request) -> list[Solved]:
         """Return points past zero where a path to a zero gap has its smallest held-out gap of rates there.
@@ -177,8 +177,8 @@ class HeldOut:
         early = any(int(np.nanargmin(each)) == last for each in known if not np.isnan(each).all())
         return self.solver.beyond(problem, solved, FARTHER) if early else []
 
-    def _scores(self, front: Frontier, problem: LinearProblem, solved: list[Solved]) -> tuple[Array, str]:
-        """Return scores (N, K, n) and how they were made."""
+    def _scores(self, front: Frontier, problem: LinearProblem, solved: list[Solved]) -> tuple[Array, str, int]:
+        """Return scores (N, K, n), how they were made, and in how many folds where these are fewer than ten."""
         plain = front.plain
         if self.closed:
             work = problem.framed()
@@ -190,11 +190,12 @@ class HeldOut:
             past = any(point.status is Status.PAST for point in solved)
             if not rough.any() or past or self.no_folds(problem):
                 said = f"; {ROUGH}" if rough.any() else ""
-                return scores, f"leave-one-out in closed form{_counted(int(clipped.max(initial=0)))}{said}"
+                return scores, f"leave-one-out in closed form{_counted(int(clipped.max(initial=0)))}{said}", 0
         twin = problem.framed().with_loss(problem.loss.smoothed(NARROWEST))
         sizes = problem.algebra.violation(front.signed_gaps)
         W = twin.from_user(twin.narrowed(front.models.weights))
-        return fold_scores(twin, self.solver, W, sizes, plain, self.person), f"{FOLDS} folds, refitted"
+        scores, folds = fold_scores(twin, self.solver, W, sizes, plain, self.person)
+        return scores, f"{folds} folds, refitted", folds if folds < FOLDS else 0
 
 
 def _known(multipliers: Array | None) -> Array:
@@ -267,7 +268,8 @@ def judged_scores(
     else:
         responses = responses_of(scores[:, 0], task, front.models.probable)
         record = rows.judge_at(task, HELD_OUT, scores, responses, rule, front.models.probable, apart=True)
-        made += "" if rule.asked == "cutoff" else f"; cut-offs placed without each of {FOLDS} folds"
+        people = len(rows.labels) if rows.person is None else len(np.unique(rows.person))
+        made += "" if rule.asked == "cutoff" else f"; cut-offs placed without each of {min(FOLDS, people)} folds"
     record = with_notions(replace(record, made=made), front.facts)
     known = (front.facts.notions, task, lambda: responses_of(scores[:, 0], task, front.models.probable))
     record = less_sure(rows.with_scores(record, *known), refitted)

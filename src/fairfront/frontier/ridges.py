@@ -62,18 +62,19 @@ def trace_ridges(
         raise InputError(
             "several ridges are compared by held-out errors, found held_out=False; leave it out, or give one ridge."
         )
-    fronts, scores, begin = [], [], None
+    fronts, scores, ways, begin = [], [], list[tuple[str, int]](), None
     for ridge in ridges:
-        kept: list[Array] = []
+        kept: list[tuple[Array, str, int]] = []
         front = trace(problem.with_ridge(ridge, begin), replace(held, asked=True, kept=kept))
         fronts.append(front)
-        scores.append(kept[0])
+        scores.append(kept[0][0])
+        ways.append(kept[0][1:])
         begin = problem.narrowed(front.models.weights[front.plain][None])[0]
-    return held.joined(*_joined(fronts, scores))
+    return held.joined(*_joined(fronts, scores), *ways[0])
 
 
-def _joined(fronts: Sequence[Frontier], scores: Sequence[Array]) -> tuple[Frontier, Array, str]:
-    """Return the frontier of all points that stay, from the plain one on, their held-out scores and how these came."""
+def _joined(fronts: Sequence[Frontier], scores: Sequence[Array]) -> tuple[Frontier, Array]:
+    """Return the frontier of all points that stay, from the plain one on, and their held-out scores."""
     curves = [_curve(front) for front in fronts]
     chosen: list[tuple[float, int, int]] = []
     for which, (level, error) in enumerate(curves):
@@ -96,8 +97,7 @@ def _joined(fronts: Sequence[Frontier], scores: Sequence[Array]) -> tuple[Fronti
     points = replace(points.take(rows), ids=np.arange(len(rows)))
     first = fronts[0].facts
     facts = replace(first, sentences=(*first.sentences, _said(fronts, [which for _, which, _ in order])))
-    made = fronts[0].evaluations[HELD_OUT].made
-    return Frontier(models.take(rows), points, facts), np.concatenate(scores)[rows], made
+    return Frontier(models.take(rows), points, facts), np.concatenate(scores)[rows]
 
 
 def _said(fronts: Sequence[Frontier], used: Sequence[int]) -> str:

@@ -119,14 +119,14 @@ def _of_model(model: Any, X: Any, labels: Any, task: Task, operating: Operating)
 def _checked(found: Incumbent) -> Incumbent:
     assert found.answers is not None
     said, what = found.answers, named()
+    if said.scores is not None and said.scores.min() == said.scores.max():
+        raise InputError(f"{what} has one score for every row ({said.scores[0]:g}), expected scores that differ.")
     if said.approved.all() or not said.approved.any():
         all_or_none = "everybody" if said.approved.all() else "nobody"
         raise InputError(
             f"{what} approves {all_or_none}, expected favourable decisions for some: no gap can be smaller; give "
             f"{spelled('cutoff= or approval_rate=')} where it is given by scores."
         )
-    if said.scores is not None and said.scores.min() == said.scores.max():
-        raise InputError(f"{what} has one score for every row ({said.scores[0]:g}), expected scores that differ.")
     return replace(found, answers=said)
 
 

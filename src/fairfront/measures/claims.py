@@ -6,6 +6,7 @@ texts such as ``selection_ratio.lower>=0.80``.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -241,8 +242,12 @@ def verdict_of(table: GroupTable, asked: Requirement, judged: Sequence[Worst] = 
         there = table.columns
         overall = [name for name in there if f"{name}_lower" in there and f"{name}_gap" in there]
         if asked.figure not in overall:
-            names = ", ".join([*contrasts, *overall])
-            raise InputError(f"requirement {asked.text!r} names {asked.figure!r}, expected one of {names}.")
+            names = [*contrasts, *overall]
+            near = difflib.get_close_matches(asked.figure, names, n=1, cutoff=0.5)
+            hint = f"; did you mean {near[0]!r}?" if near else "."
+            raise InputError(
+                f"requirement {asked.text!r} names {asked.figure!r}, expected one of {', '.join(names)}{hint}"
+            )
         value, lower, upper = (float(there[asked.figure + end][-1]) for end in ("", "_lower", "_upper"))
         claim = lower
     if value != value or lower != lower or upper != upper:

@@ -55,10 +55,10 @@ class Operating:
             return f"least cost, a false positive {false_positive:g} and a false negative {false_negative:g}"
         return NONE_GIVEN if self.cutoff is None else f"cut-off {self.cutoff:g}"
 
-    def check(self) -> Operating:
-        """Refuse values that no rows could make sense of; return the rule with costs in one order."""
-        if self.asked == "cutoff":
-            one_number(self.cutoff)
+    def check(self, *, probability: bool = False) -> Operating:
+        """Refuse values that no rows could make sense of, of scores or of probabilities; put costs in one order."""
+        if self.asked == "cutoff" and not 0.0 <= one_number(self.cutoff) <= 1.0 and probability:
+            raise refuse("cutoff", self.cutoff, "a probability of the favourable label, from 0 to 1")
         if self.asked == "approval_rate" and _check_rate(self.approval_rate) in (0.0, 1.0):
             raise InputError(
                 f"{spelled('approval_rate')} is {self.approval_rate:g}, expected a share between 0 and 1; every row "

@@ -69,7 +69,8 @@ def find_folds(
     if cv is None or (isinstance(cv, str) and cv == "train"):
         everything = np.arange(n, dtype=np.intp)
         return Folds(((everything, everything),), same=True)
-    if isinstance(cv, str) and cv == "auto":
+    unasked = isinstance(cv, str) and cv == "auto"
+    if unasked:
         smallest = int(cells.weight.min()) if soft else int(np.diff(cells.offsets).min())
         cv = QUARTER if QUARTER * smallest >= PLENTY else 3
     if isinstance(cv, (bool, str, np.timedelta64)):
@@ -84,15 +85,27 @@ def find_folds(
     who = np.arange(n) if person is None else person
     first = np.unique(who, return_index=True)[1]
     n = len(first)
+    if n < 2 and person is not None:
+        raise InputError(
+            f"{spelled('person')} is the same in all rows, expected two people or more: they are predicted by fits "
+            "without them; leave it out."
+        )
+    cv = min(3, n) if unasked and n < 4 else cv  # a quarter of so few is nobody
     shuffled, place = np.lexsort((np.random.default_rng(seed).random(n), strata[first])), np.arange(n)
     if isinstance(cv, (int, np.integer)):
         if not 2 <= cv <= n:
-            raise InputError(f"cv is {cv}, expected 2 folds or more (and no more than rows), a fraction, or 'train'.")
+            most = "rows" if person is None else f"people, {n}"
+            raise InputError(f"cv is {cv}, expected 2 folds or more (and no more than {most}), a fraction, or 'train'.")
         parts = [place % int(cv) == fold for fold in range(cv)]  # rows of each stratum are dealt out like cards
     elif not 0.0 < cv < 1.0:
         raise InputError(f"cv is {cv}, expected a held-out fraction between 0 and 1, or a number of folds.")
     else:
         parts = [np.floor((place + 1) * float(cv)) > np.floor(place * float(cv))]
+        if not parts[0].any():
+            who_else = "rows" if person is None else "people"
+            raise InputError(
+                f"cv is {cv}, which holds out none of {n} {who_else}, expected a larger fraction, or folds."
+            )
     held = [np.isin(who, shuffled[part]) for part in parts]
     return Folds(tuple((np.flatnonzero(~part), np.flatnonzero(part)) for part in held), same=False)
 

@@ -188,7 +188,8 @@ def rate_problem(
     if closed is not None and all(each is None for each in asked):
         folds = fit_rows.Folds((), same=False, alone=len(codes))
     else:
-        folds = fit_rows.find_folds(FOLDS if auto else cv, *kept.whole, kept.kept, cells, True, seed, who)
+        few = FOLDS if who is None else max(2, min(FOLDS, int(who.max()) + 1))
+        folds = fit_rows.find_folds(few if auto else cv, *kept.whole, kept.kept, cells, True, seed, who)
     chosen = tuple(learner if each is None and closed is None else each for each in asked)
     cost = _cost(len(task.classes), task.favourable, *decided)
     problem = RateProblem(

@@ -129,7 +129,7 @@ class Settings(Record):
         self._check_kinds()
         if self.regression:
             self.operating.refuse("values to be predicted (regression)")
-        self.operating.check()
+        self.operating.check(probability=self.model != "linear" or LOSSES[self.loss].likelihood)
         if not self.notion:
             usual = "disparate_mistreatment" if self.regression else "equal_opportunity"
             object.__setattr__(self, "notion", (usual,))

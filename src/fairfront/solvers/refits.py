@@ -105,23 +105,26 @@ def too_few_people(cells: Cells, fold: Which) -> str:
 
 def fold_scores(
     problem: LinearProblem, newton: Newton, W: Array, sizes: Array, plain: int, person: Which | None
-) -> Array:
+) -> tuple[Array, int]:
     """Return scores (N, K, n), in the order of the data, of rows by points W (N, K, d) refitted without their fold.
+
+    And the number of folds: `FOLDS`, or as many as there are people.
 
     ``sizes`` (N, q) are the gaps of the points, whose caps are kept, but for the ``plain`` one, which has none;
     ``person`` (n,) are codes of who stays together.
     """
     cells, piece = problem.layout.cells, problem.piece
     fold = folds_of(cells, person)
+    folds = int(fold.max()) + 1
     caps = np.stack([tops(problem.algebra, row, newton.path) for row in sizes])
-    found = refit(problem, newton, Samples.without(problem, fold, FOLDS), W, caps, plain)
+    found = refit(problem, newton, Samples.without(problem, fold, folds), W, caps, plain)
     scores = np.empty((len(W), problem.K, cells.n))
-    for each in range(FOLDS):
+    for each in range(folds):
         rows = np.flatnonzero(fold == each)
         models = np.asarray(piece.design.X[rows] @ found.W[each].reshape(-1, problem.d).T)
         models = models if piece.offset is None else models + piece.offset[rows, None]
         scores[:, :, cells.order[rows]] = models.T.reshape(len(W), problem.K, -1)
-    return scores
+    return scores, folds
 
 
 class _Paths:

@@ -29,6 +29,14 @@ WHERE = """
 """
 """Words of names that say who people are, and where they live, which may stand for groups; in English, German, French,
 Spanish, Italian and Dutch, without accents, two words of a name together too."""
+THINGS = """
+    vehicle car auto fahrzeug wagen vehicule voiture vehiculo coche veicolo voertuig building house home property
+    dwelling gebaude gebaeude haus batiment maison edificio casa gebouw account konto compte cuenta conto rekening loan
+    credit kredit policy contract vertrag company firm business firma machine equipment device product invoice file
+"""
+"""Words of what has an age besides people: ``vehicle_age``, ``age of the building``."""
+AGES, THINGLY = frozenset({"age", "alter", "edad", "eta", "leeftijd"}), frozenset(THINGS.split())
+BETWEEN = frozenset({"of", "the", "a", "du", "de", "des", "la", "del", "della", "der", "van", "het"})
 SENSITIVE, PLACES = frozenset(WHO.split()), frozenset(WHERE.split())
 
 
@@ -39,7 +47,7 @@ def sensitive_finding(names: Iterable[str], numbers: Collection[str] = ()) -> tu
     """
     words: dict[str, set[str]] = {}
     for name in names:
-        said = words_of(name)
+        said = _about_people(words_of(name))
         words[name] = {*said, *map("".join, pairwise(said))}
     places = [name for name, each in words.items() if not PLACES.isdisjoint(each)]
     found = [name for name, each in words.items() if name in places or not SENSITIVE.isdisjoint(each)]
@@ -54,3 +62,11 @@ def sensitive_finding(names: Iterable[str], numbers: Collection[str] = ()) -> tu
         f"{leave_out(*found)}{text}."
     )
     return (Finding(tuple(found), "flagged", sentence),)
+
+
+def _about_people(words: list[str]) -> list[str]:
+    """Return the words of a name without those of the age of a thing, which stands next to it."""
+    named = [word for word in words if word not in BETWEEN]
+    beside = [{*named[max(0, i - 1) : i], *named[i + 1 : i + 2]} for i in range(len(named))]
+    about = [word for word, near in zip(named, beside, strict=True) if word not in AGES or THINGLY.isdisjoint(near)]
+    return words if len(about) == len(named) else about
