@@ -10,7 +10,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 import fairfront as ff
-from fairfront.frontier.group_thresholds import threshold_curve
+from fairfront.frontier.group_thresholds import GroupScores
 from fairfront.tracing import trace_problem
 
 from .base import Candidates, Fitting, Peer, frontier_weights, linear_candidates, plain_model
@@ -92,9 +92,8 @@ def boosted_thresholds(fitting: Fitting) -> Candidates:
 def on_model(model: Any, fitting: Fitting) -> Candidates:
     """Return exact group thresholds on the scores of a model, placed on validation rows."""
     held = fitting.validation
-    curve = threshold_curve(
-        model.decision_function(held.X), held.good, held.groups, fitting.n_groups, n_points=fitting.n_points
-    )
+    scores = GroupScores(model.decision_function(held.X), held.good, held.groups, fitting.n_groups)
+    curve = scores.curve(fitting.n_points)
 
     def approve(X: np.ndarray, groups: np.ndarray) -> np.ndarray:
         return (model.decision_function(X)[None] > curve.cutoffs[:, groups]).astype(np.float64)

@@ -17,9 +17,9 @@ from sklearn.model_selection import FixedThresholdClassifier
 import fairfront as ff
 from fairfront.exceptions import InputError
 from fairfront.frontier.group_thresholds import (
+    GroupScores,
     GroupThresholdModel,
     by_threshold,
-    threshold_curve,
 )
 from fairfront.frontier.threshold_frontier import postprocess_frontier
 from fairfront.objectives import NOTIONS
@@ -64,7 +64,7 @@ def brute(s: np.ndarray, good: np.ndarray, codes: np.ndarray, notion: str) -> np
 )
 def test_every_point_is_that_of_brute_force(seed: int, groups: int, ties: bool, notion: str) -> None:
     s, good, codes = draw(seed, groups, 8, ties)
-    curve = threshold_curve(s, good, codes, groups, notion, n_points=None)
+    curve = GroupScores(s, good, codes, groups, notion).curve(None)
     found = np.column_stack([curve.error, curve.gap])
     np.testing.assert_allclose(found, brute(s, good, codes, notion), atol=1e-12)
     again = [judged(cut, s, good, codes, notion) for cut in curve.cutoffs]
@@ -86,7 +86,7 @@ def relaxed(s: np.ndarray, good: np.ndarray, codes: np.ndarray, cap: float) -> f
 @pytest.mark.parametrize("seed", range(5))
 def test_random_decisions_are_a_bound_that_is_nearly_met(seed: int) -> None:
     s, good, codes = draw(seed, 2, 400, ties=False)
-    curve = threshold_curve(s, good, codes, 2, n_points=None)
+    curve = GroupScores(s, good, codes, 2).curve(None)
     bound = np.array([relaxed(s, good, codes, gap) for gap in curve.gap])
     assert (bound <= curve.error + 1e-9).all()
     assert curve.error[0] == pytest.approx(bound[0])
@@ -95,8 +95,8 @@ def test_random_decisions_are_a_bound_that_is_nearly_met(seed: int) -> None:
 
 def test_even_caps_lie_on_the_whole_frontier() -> None:
     s, good, codes = draw(3, 3, 60, ties=False)
-    every = threshold_curve(s, good, codes, 3, n_points=None)
-    some = threshold_curve(s, good, codes, 3, n_points=7)
+    every = GroupScores(s, good, codes, 3).curve(None)
+    some = GroupScores(s, good, codes, 3).curve(7)
     whole = {(round(e, 9), round(g, 9)) for e, g in zip(every.error, every.gap, strict=True)}
     assert {(round(e, 9), round(g, 9)) for e, g in zip(some.error, some.gap, strict=True)} <= whole
     assert some.gap[-1] == 0.0
@@ -106,8 +106,8 @@ def test_even_caps_lie_on_the_whole_frontier() -> None:
 def test_weights_are_copies_of_rows() -> None:
     s, good, codes = draw(4, 2, 30, ties=True)
     times = np.random.default_rng(0).integers(1, 4, len(s))
-    weighted = threshold_curve(s, good, codes, 2, n_points=None, weight=times.astype(float))
-    copies = threshold_curve(*(np.repeat(v, times) for v in (s, good, codes)), 2, n_points=None)
+    weighted = GroupScores(s, good, codes, 2, weight=times.astype(float)).curve(None)
+    copies = GroupScores(*(np.repeat(v, times) for v in (s, good, codes)), 2).curve(None)
     np.testing.assert_allclose(weighted.error, copies.error)
     np.testing.assert_allclose(weighted.gap, copies.gap, atol=1e-12)
 
@@ -169,7 +169,7 @@ def test_refusals() -> None:
     with pytest.raises(InputError, match="expected one column"):
         postprocess_frontier(front, X, y, sensitive_features=several, allow_group_at_prediction=True)
     with pytest.raises(InputError, match="no rows with favourable"):
-        threshold_curve(np.zeros(4), np.array([True, False, False, False]), np.array([0, 0, 1, 1]), 2)
+        GroupScores(np.zeros(4), np.array([True, False, False, False]), np.array([0, 0, 1, 1]), 2).curve()
 
 
 def test_the_auc_is_that_of_the_scores_that_thresholds_cut() -> None:

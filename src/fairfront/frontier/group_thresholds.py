@@ -130,49 +130,54 @@ class ThresholdCurve:
     gap: Array
 
 
-def threshold_curve(
-    scores: Array,
-    good: NDArray[np.bool_],
-    codes: Ints,
-    n_groups: int,
-    notion: str = "equal_opportunity",
-    n_points: int | None = 50,
-    weight: Array | None = None,
-) -> ThresholdCurve:
-    """Return the frontier of group thresholds between error and the worst gap of a notion, largest gap first.
+@dataclass(frozen=True, eq=False)
+class GroupScores:
+    """Rows that thresholds are placed on, and the notion whose worst gap is lowered.
 
     Higher ``scores`` (n,) speak for the favourable label, which ``good`` (n,) tells. ``codes`` (n,) are groups from 0
-    on, and -1 for rows without a group, which keep the cut-off 0. ``n_points`` caps are solved, evenly from the gap of
-    the least error to 0; None finds every point. Exact, but for equalized odds of three groups or more, where the two
-    windows start on a grid: every point is what it says, and another may have a slightly smaller error.
+    on, and -1 for rows without a group, which keep the cut-off 0.
     """
-    mass = np.ones(len(scores)) if weight is None else weight
-    groups, rest = [codes == g for g in range(n_groups)], codes < 0
-    search = _Search([_ladder(scores[group], good[group], mass[group], notion) for group in groups])
-    outside = float(mass[rest] @ ((scores[rest] > 0) != good[rest]))
-    places = search.every() if n_points is None else search.even(n_points)
-    error, gap = (search.errors(places) + outside) / mass.sum(), search.gaps(places)
-    kept = np.flatnonzero(nondominated(np.round(np.column_stack([error, gap]), 12)))
-    order = kept[np.argsort(-gap[kept], kind="stable")]
-    cut = np.column_stack([ladder.cutoffs[places[:, g]] for g, ladder in enumerate(search.ladders)])
-    return ThresholdCurve(cut[order], error[order], gap[order])
 
+    scores: Array
+    good: NDArray[np.bool_]
+    codes: Ints
+    n_groups: int
+    notion: str = "equal_opportunity"
+    weight: Array | None = None
 
-def thresholds_at(
-    caps: Array,
-    scores: Array,
-    good: NDArray[np.bool_],
-    codes: Ints,
-    n_groups: int,
-    notion: str,
-    weight: Array | None = None,
-) -> Array:
-    """Return the cut-offs (N, c) of least error within each of N caps on the gap; arguments as in `threshold_curve`."""
-    mass = np.ones(len(scores)) if weight is None else weight
-    groups = [codes == g for g in range(n_groups)]
-    search = _Search([_ladder(scores[group], good[group], mass[group], notion) for group in groups])
-    places = np.stack([search.tight(float(cap)) for cap in caps])
-    return np.column_stack([ladder.cutoffs[places[:, g]] for g, ladder in enumerate(search.ladders)])
+    def take(self, rows: NDArray[np.bool_]) -> GroupScores:
+        weight = None if self.weight is None else self.weight[rows]
+        return replace(self, scores=self.scores[rows], good=self.good[rows], codes=self.codes[rows], weight=weight)
+
+    def curve(self, n_points: int | None = 50) -> ThresholdCurve:
+        """Return the frontier of group thresholds between error and the worst gap, largest gap first.
+
+        ``n_points`` caps are solved, evenly from the gap of the least error to 0; None finds every point. Exact, but
+        for equalized odds of three groups or more, where the two windows start on a grid: every point is what it says,
+        and another may have a slightly smaller error.
+        """
+        search, rest = self._search, self.codes < 0
+        outside = float(self._mass[rest] @ ((self.scores[rest] > 0) != self.good[rest]))
+        places = search.every() if n_points is None else search.even(n_points)
+        error, gap = (search.errors(places) + outside) / self._mass.sum(), search.gaps(places)
+        kept = np.flatnonzero(nondominated(np.round(np.column_stack([error, gap]), 12)))
+        order = kept[np.argsort(-gap[kept], kind="stable")]
+        return ThresholdCurve(search.cutoffs(places)[order], error[order], gap[order])
+
+    def within(self, caps: Array) -> Array:
+        """Return the cut-offs (N, c) of least error within each of N caps on the gap."""
+        search = self._search
+        return search.cutoffs(np.stack([search.tight(float(cap)) for cap in caps]))
+
+    @cached_property
+    def _mass(self) -> Array:
+        return np.ones(len(self.scores)) if self.weight is None else self.weight
+
+    @cached_property
+    def _search(self) -> _Search:
+        groups = [self.codes == g for g in range(self.n_groups)]
+        ladders = [_ladder(self.scores[g], self.good[g], self._mass[g], self.notion) for g in groups]
+        return _Search(ladders)
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,6 +246,9 @@ class _Search:
     def gaps(self, places: Ints) -> Array:
         rates = np.stack([ladder.rates[:, places[:, g]] for g, ladder in enumerate(self.ladders)])
         return np.asarray((rates.max(axis=0) - rates.min(axis=0)).max(axis=0))
+
+    def cutoffs(self, places: Ints) -> Array:
+        return np.column_stack([ladder.cutoffs[places[:, g]] for g, ladder in enumerate(self.ladders)])
 
     def at(self, cap: float) -> Ints:
         if len(self.ladders) == 2:  # for every place of one, the best place of the other within the cap

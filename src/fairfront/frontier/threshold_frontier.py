@@ -14,24 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..objectives import NOTIONS
+from ..objectives import NOTIONS, Array
 from ..solvers.refits import FOLDS, dealt
 from ..validation import MOST_POINTS, check_count, check_text, shown
 from .candidates import judged_frontier
 from .frontier import Frontier
-from .group_thresholds import (
-    NEEDS,
-    Ints,
-    ThresholdCurve,
-    ThresholdModels,
-    by_threshold,
-    favourable_scores,
-    single_column,
-    threshold_curve,
-    thresholds_at,
-)
+from .group_thresholds import NEEDS, GroupScores, ThresholdModels, by_threshold, favourable_scores, single_column
 from .held_out import HELD_OUT
-from .judgement import HeldRows, held_rows, with_notions
+from .judgement import held_rows, with_notions
 from .selection import plain_place
 
 MADE = f"thresholds placed without each of {FOLDS} folds"
@@ -67,41 +57,33 @@ def postprocess_frontier(
     levels, codes = single_column(held.attributes)
     model = front.models.build(front.place(id) if id is not None else plain_place(front))
     scores, good = favourable_scores(model, held.X, task), held.labels == task.favourable
-    curve = threshold_curve(scores, good, codes, len(levels), chosen, count, held.weight)
+    rows = GroupScores(scores, good, codes, len(levels), chosen, held.weight)
+    curve = rows.curve(count)
     models = ThresholdModels(model, task, held.attributes[0].name, levels, curve.cutoffs)
-    left_out = _left_out(models, held, good, codes, curve, chosen)
+    left_out = _left_out(rows, curve.gap)
     made = {"used_for": f"evaluation and decisions: {NEEDS}", "solver": "group thresholds"}
     found = judged_frontier(models, held, held.judge_models(models, name, None), (chosen,), **made)
     if left_out is None or name == HELD_OUT:
         return found
-    record = held.judge(task, HELD_OUT, models.judged(held.X, held.attributes)[0], left_out)
+    second = np.asarray(left_out == (task.favourable == 1))
+    record = held.judge(task, HELD_OUT, models.judged(held.X, held.attributes)[0], second)
     record = with_notions(replace(record, made=MADE), found.facts)
     return replace(found, evaluations={HELD_OUT: record, **found.evaluations})
 
 
-def _left_out(
-    models: ThresholdModels,
-    held: HeldRows,
-    good: NDArray[np.bool_],
-    codes: Ints,
-    curve: ThresholdCurve,
-    notion: str,
-) -> NDArray[np.bool_] | None:
-    """Return decisions (N, n) for the second label by thresholds placed without the row's fold.
+def _left_out(rows: GroupScores, caps: Array) -> NDArray[np.bool_] | None:
+    """Return favourable decisions (N, n) by thresholds placed without the row's fold.
 
     None where some group has fewer than two rows of a label that is compared: without one there is no rate.
     """
-    c, scores = len(models.levels), favourable_scores(models.model, held.X, models.task)
+    good, codes = rows.good, rows.codes
     labels = {"tpr": good, "fpr": ~good, "selection": np.ones_like(good)}
-    sizes = [np.bincount(codes[labels[rate] & (codes >= 0)], minlength=c) for rate in NOTIONS[notion].rates]
-    if np.min(sizes) < 2:
+    compared = [labels[rate] & (codes >= 0) for rate in NOTIONS[rows.notion].rates]
+    if np.min([np.bincount(codes[some], minlength=rows.n_groups) for some in compared]) < 2:
         return None
-    fold, decided = dealt(2 * (codes + 1) + good, None), np.empty((len(models), len(good)), dtype=bool)
-    for each in range(FOLDS):
-        rest, own = fold != each, fold == each
-        if not own.any():
-            continue
-        weight = None if held.weight is None else held.weight[rest]
-        cut = thresholds_at(curve.gap, scores[rest], good[rest], codes[rest], c, notion, weight)
-        decided[:, own] = scores[own] > np.column_stack([cut, np.zeros(len(cut))])[:, codes[own]]
-    return np.asarray(decided == (models.task.favourable == 1))
+    fold, decided = dealt(2 * (codes + 1) + good, None), np.empty((len(caps), len(good)), dtype=bool)
+    for own in (fold == each for each in range(FOLDS)):
+        if own.any():
+            cut = rows.take(~own).within(caps)
+            decided[:, own] = rows.scores[own] > np.column_stack([cut, np.zeros(len(cut))])[:, codes[own]]
+    return decided
