@@ -64,7 +64,7 @@ def test_from_a_file_to_a_dossier_a_choice_and_back(file: Path, tmp_path: Path) 
     assert record["features"] == ["income", "tenure", "debt", "area"]
     assert len(record["data"]["sha256"]) == 64
     summary = (output / "summary.md").read_text()
-    assert "judge rows of the first split; p is over all splits." in summary
+    assert "judge rows of the first split; the p-value of the search, above, is over all splits." in summary
     assert "Asked: is there a model" in summary
     assert record["data"]["sha256"] in (output / "dossier.md").read_text()
     assert command("verify", str(output), str(file)).returncode == 0

@@ -55,9 +55,8 @@ class Models(Section):
         what = "first model that qualifies" if record["qualified"] else "most promising model, which does not qualify"
         shown = [line for line in record["table"] if line["id"] in (0, record["shown"])]
         title = f"The incumbent, and the {what}, on rows that were not searched on"
-        where = (
-            f"Figures are those of the {record['rows']['judge']} judge rows of the first split; p is over all splits."
-        )
+        rows = f"Figures are those of the {record['rows']['judge']} judge rows of the first split"
+        where = f"{rows}; the p-value of the search, above, is over all splits."
         told = [where, *_changes(record, record["shown"]), *([COARSE] if record["coarse"] else [])]
         yield Part(title, told, *_lines(record, shown))
 
