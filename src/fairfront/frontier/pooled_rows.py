@@ -11,6 +11,7 @@ from ..exceptions import InputError
 from ..measures import Evaluation
 from ..measures.evaluation import judgement_of
 from ..measures.further_columns import PAIRS
+from ..measures.intervals import SKEW
 from ..measures.notion_figures import pooled_scores
 from ..measures.promises import FOLDS, widened
 from ..measures.subgroup_gaps import is_of_subgroups
@@ -87,4 +88,13 @@ def _pooled(records: list[Evaluation], task: Task, name: str) -> Evaluation:
         for key, rates in first.groups.items()
     ]
     made = "; ".join(f"{record.name}: {record.made}" for record in records if record.made)
-    return replace(judgement_of(whole, task, attributes, name, area), operating=first.operating, made=made)
+    found = judgement_of(whole, task, attributes, name, area)
+    errors = {key: each | _longest(records, key) for key, each in found.errors.items()}
+    return replace(found, errors=errors, operating=first.operating, made=made)
+
+
+def _longest(records: list[Evaluation], attribute: str) -> dict[str, Array]:
+    """Return the skewness of means, the largest of the parts', which is more than that of all their rows."""
+    known = [record.errors[attribute] for record in records]
+    names = [name for name in known[0] if name.endswith(SKEW)]
+    return {name: np.max([np.abs(each.get(name, 0.0)) for each in known], axis=0) for name in names}

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InputError
-from ..objectives import Attribute, Task
+from ..objectives import Array, Attribute, Task
 from ..problems.resources import blas_threads
 from ..validation.inputs import check_weights
 from .counts import auc, sums_of
 from .evaluation import Evaluation, judgement_of
+from .intervals import SKEW
 
 
 @blas_threads(1)
@@ -42,7 +44,42 @@ def evaluate_scores(
         one = values[:, 0]
         decisions = [np.isin(each, (0.0, 1.0)).all() or np.isin(each, (-0.5, 0.5)).all() for each in one]
         area = np.where(decisions, np.nan, auc(one, truth == 1, weight))  # decisions in the place of scores rank nobody
-    return judgement_of(sums, task, attributes, name, area)
+    record = judgement_of(sums, task, attributes, name, area)
+    return record if task.kind != "regression" else _with_tails(record, known, truth, attributes, weight, person)
+
+
+def _with_tails(
+    record: Evaluation,
+    predicted: NDArray[Any],
+    truth: NDArray[Any],
+    attributes: Sequence[Attribute],
+    weight: Array | None,
+    person: NDArray[np.intp] | None,
+) -> Evaluation:
+    """Add how skewed the means of groups are, (N, c), over people: of few large values ends are uneven."""
+    away, errors, w = truth - predicted, dict(record.errors), np.ones(len(truth)) if weight is None else weight
+    who = np.arange(len(truth)) if person is None else person
+    for attribute in attributes:
+        shares, found = attribute.membership(), dict(errors[attribute.name])
+        for mean, values in (("prediction", predicted), ("residual", away), ("mse", away**2)):
+            skews = [_skewness(values, w * share, who) for share in shares.T[: len(attribute.levels)]]
+            found[f"{mean}{SKEW}"] = np.stack(skews, axis=1)
+        errors[attribute.name] = found
+    return replace(record, errors=errors)
+
+
+def _skewness(values: Array, weight: Array, who: NDArray[np.intp]) -> Array:
+    """Return the skewness of weighted means of values (N, n), (N,), as of sums over people."""
+    rows = np.flatnonzero(weight)
+    if not len(rows):
+        return np.zeros(len(values))
+    rows = rows[np.argsort(who[rows], kind="stable")]
+    some, w = values[:, rows], weight[rows]
+    off = (some - (some @ w / w.sum())[:, None]) * w
+    off = np.add.reduceat(off, np.flatnonzero(np.diff(who[rows], prepend=-1)), axis=1)
+    top = np.abs(off).max(axis=1, keepdims=True)
+    off = off / np.where(top > 0.0, top, 1.0)  # the same of any unit
+    return np.asarray((off**3).sum(axis=1) / np.maximum((off**2).sum(axis=1), 1.0) ** 1.5)
 
 
 def check_scores(scores: ArrayLike, task: Task) -> NDArray[Any]:

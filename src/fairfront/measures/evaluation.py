@@ -23,6 +23,7 @@ from .figures import RATIO_OF, VALUES, Column, larger_is_better
 from .intervals import (
     SURE,
     Sizes,
+    mean_reach,
     means_gap_upper,
     rows_behind,
     selection_ratio_lower,
@@ -79,9 +80,9 @@ class Evaluation(Record):
         The share of rows that get each model's most frequent decision.
     made : str, how scores of training rows were made without the row; empty where rows were not trained on
     design : dict of attribute name to design effects per rate (c,)
-        Where people have several rows: how much less sure rates are than of as many people; "" has those of all rows.
-        ``sizes`` are divided by them.
-    errors : dict of attribute name to standard errors per mean (N, c), of regression
+        Where people have several rows, or weights: how much less sure rates are than of as many people, or than Kish's
+        number says where some weigh more; "" has those of all rows. ``sizes`` are divided by them.
+    errors : dict of attribute name to standard errors per mean (N, c), of regression; ``mse_skew`` how skewed it is
     critical : dict of column to array
         Without ``sums``: critical values of `moments.LEVELS` for ends that hold for all models at once.
     """
@@ -172,7 +173,7 @@ class Evaluation(Record):
             best: Any = np.fmin if larger_is_better(name) else np.fmax
             return np.asarray(best.reduce([self.figure(part, confidence, end) for part in parts]))
         values, column = self[name], Column.of(name)
-        if confidence is None or column.end:  # bounds under probabilities of groups have no sampling error
+        if confidence is None or column.end:  # bounds under probabilities have no sampling error
             return values
         if (upper := self.columns.get(f"{name}_upper")) is not None:  # of subgroups and pairs, at SURE
             wider = max(1.0, normal_quantile(confidence) / normal_quantile(SURE))
@@ -190,9 +191,8 @@ class Evaluation(Record):
             if column.figure not in (*rates.names, *self.ranges.get(attribute, {})):
                 return values  # hidden: of few people
             return end(rates, column.figure, confidence, sizes, self._range_of(attribute, column.figure))
-        if column.gap and column.figure in self.errors.get(attribute, {}):
-            known = self.errors[attribute][column.figure]
-            return means_gap_upper(self.span(attribute, column.figure), known, confidence)
+        if column.gap and column.figure in (known := self.errors.get(attribute, {})):
+            return means_gap_upper(self.span(attribute, column.figure), mean_reach(known, column.figure, confidence))
         return span.low if larger_is_better(name) else span.high
 
     def span(self, attribute: str, rate: str) -> RateRange:
@@ -256,24 +256,24 @@ def judgement_of(sums: Sums, task: Task, attributes: Sequence[Attribute], name: 
             if isinstance(counts, Counts)
         }
         record = replace(record, sizes=sizes, effective_n=sums.effective_n)
-    return record if sums.spreads is None else _with_spreads(record, sums.spreads, sums.clustered)
+    return record if sums.spreads is None else _with_spreads(record, sums.spreads, sums.clustered or record.weighted)
 
 
-def _with_spreads(record: Evaluation, spreads: tuple[Spread, ...], clustered: bool) -> Evaluation:
-    """Add what follows of how models vary: standard errors of means, and of shares that people have several rows."""
+def _with_spreads(record: Evaluation, spreads: tuple[Spread, ...], uneven: bool) -> Evaluation:
+    """Add what follows of how models vary: standard errors of means, and how unsure shares are of uneven people."""
     errors, design, sizes = {}, {}, dict(record.sizes)
     for (name, rates), spread in zip(record.groups.items(), spreads, strict=False):
         if not isinstance(rates, GroupRates):
-            known = {mean: np.sqrt(each.variance).T for mean, each in spread.items()}
-            errors[name] = {mean: np.where(rates.weight > 0, each, np.nan) for mean, each in known.items()}
-        elif clustered:
+            there = rates.weight > 0
+            errors[name] = {k: np.where(there, np.sqrt(each.variance).T, np.nan) for k, each in spread.items()}
+        elif uneven:
             behind = {rate: rows_behind(rates, rate, sizes.get(name)) for rate in rates.names}
             design[name] = design_effects(spread, behind)
             sizes[name] = {rate: size / design[name].get(rate, 1.0) for rate, size in behind.items()}
     if design and record.labels is not None and record.task is not None:
         n, good = np.array([record.effective_n or record.n]), record.labels[record.task.favourable]
         behind = {"error": n, "selection": n, "tpr": n * good, "fpr": n * (1.0 - good)}
-        design[""] = {rate: each[0] for rate, each in design_effects(spreads[-1], behind).items()}
+        design[""] = {rate: np.array(each[0]) for rate, each in design_effects(spreads[-1], behind).items()}
     return replace(record, errors=errors, design=design, sizes=sizes)
 
 

@@ -38,6 +38,7 @@ from .spans import RateRange
 
 Sizes = Mapping[str, Array]
 SURE = 0.95  # confidence of ends that are kept
+SKEW = "_skew"  # what the skewness of a mean is called beside its standard error
 
 
 def bonferroni(confidence: float, m: int) -> float:
@@ -124,12 +125,25 @@ def span_of(value: Array, size: Array) -> RateRange:
     return RateRange(value, value, size)
 
 
-def means_gap_upper(span: RateRange, error: Array, confidence: float = 0.95) -> Array:
-    """Return the upper end for the worst absolute gap of means (N, c) with standard errors (N, c), as for shares."""
-    one, other = np.triu_indices(error.shape[1], 1)
+def means_gap_upper(span: RateRange, reach: Array) -> Array:
+    """Return the upper end for the worst absolute gap of means (N, c), each of which reaches so far, as for shares."""
+    one, other = np.triu_indices(reach.shape[1], 1)
     far = np.fmax(span.high[:, one] - span.low[:, other], span.high[:, other] - span.low[:, one])
-    half = normal_quantile(confidence) * np.sqrt(error[:, one] ** 2 + error[:, other] ** 2)
-    return np.asarray(np.fmax.reduce(far + half, axis=1, initial=np.nan))
+    return np.asarray(np.fmax.reduce(far + np.hypot(reach[:, one], reach[:, other]), axis=1, initial=np.nan))
+
+
+def mean_reach(errors: Mapping[str, Array], mean: str, confidence: float = 0.95) -> Array:
+    """Return how far a mean of groups can be from the truth, (N, c), on the side where its tail is longer.
+
+    ``errors`` has standard errors and, if known, skewness. By Hall's transformation (1992, Journal of the Royal
+    Statistical Society B 54, 221-228) of a mean with skewness g it is the standard error times
+    3 (1 - cbrt(1 - g (z + g / 6))) / g, which is z where there is none.
+    """
+    z, error, skew = normal_quantile(confidence), errors[mean], errors.get(f"{mean}{SKEW}")
+    if skew is None:
+        return np.asarray(z * error)
+    g = np.maximum(np.abs(np.nan_to_num(skew)), 1e-6)
+    return np.asarray(error * np.maximum(z, 3.0 * (1.0 - np.cbrt(1.0 - g * (z + g / 6.0))) / g))
 
 
 def _all_pairs(

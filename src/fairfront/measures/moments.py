@@ -215,7 +215,7 @@ def _summed(value: Callable[[Any], Array], n: int, weight: Array | None, person:
 
 
 def design_effects(spread: Spread, sizes: dict[str, Array]) -> dict[str, Array]:
-    """Return by how much people with several rows make rates less sure than rows of these sizes would, per rate.
+    """Return by how much less sure rates are of people with several rows, or weights, than of rows of these sizes.
 
     That is the variance over that of independent rows, all models together; at least 1, and rounded up to `STEP`.
     Sizes are (G,), those of ``recall`` (G, classes).

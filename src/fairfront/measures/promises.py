@@ -19,7 +19,7 @@ from ..objectives import Array
 from ..validation import check_confidence
 from .evaluation import Evaluation
 from .figures import SUBGROUP, Column, larger_is_better
-from .intervals import bonferroni, rows_behind
+from .intervals import SKEW, bonferroni, rows_behind
 from .moments import LEVELS, Moments, critical_values, least_variance
 from .notion_figures import SCORES
 from .proportions import normal_quantile
@@ -145,7 +145,8 @@ def widened(record: Evaluation, factor: float) -> Evaluation:
         known = {"error": np.array(1.0)} | {k: v for k, v in record.design.get("", {}).items() if k != FOLDS}
         design[""] = {rate: np.asarray(each * factor) for rate, each in known.items()} | {FOLDS: np.array(factor)}
     errors = {
-        name: {mean: each * np.sqrt(factor) for mean, each in found.items()} for name, found in record.errors.items()
+        name: {mean: each * (1.0 if mean.endswith(SKEW) else np.sqrt(factor)) for mean, each in found.items()}
+        for name, found in record.errors.items()
     }
     ranges = {
         name: {rate: replace(each, least=each.least / factor) for rate, each in known.items()}

@@ -26,6 +26,7 @@ from .disclosure import (
 from .evaluation import Evaluation, evaluation_of
 from .figures import RATIO_OF
 from .further_columns import further_columns
+from .intervals import SKEW
 from .moments import largest_of
 from .notion_figures import more_of, published_scores, with_figures
 from .promises import critical_table
@@ -45,7 +46,7 @@ def published(record: Evaluation, task: Task) -> Evaluation:
     groups: dict[str, PerGroup] = {}
     sizes: dict[str, dict[str, Array]] = {}
     errors: dict[str, dict[str, Array]] = {}
-    design: dict[str, dict[str, Array]] = {name: each for name, each in record.design.items() if not name}
+    design: dict[str, dict[str, Array]] = {k: dict(sorted(each.items())) for k, each in record.design.items() if not k}
     ranges, more = _overall_ranges(record.sums, task), more_of(record)
     for (name, rates), counts in zip(record.groups.items(), record.sums.groups, strict=True):
         pool = pool_of(rates.levels, counts.sizes[:-1])
@@ -86,7 +87,13 @@ def _errors(record: Evaluation, name: str, pool: Pool, means: GroupMeans) -> dic
     for mean, each in spread.items():
         error = np.sqrt(each.pooled(pool.members).variance).T
         unit = 10.0 ** (np.floor(np.log10(np.maximum(error, 1e-300))) - 1.0)
-        found[mean] = np.where(np.isnan(means.rate(mean)), np.nan, np.ceil(error / unit - 1e-9) * unit)
+        hidden = np.isnan(means.rate(mean))
+        found[mean] = np.where(hidden, np.nan, np.ceil(error / unit - 1e-9) * unit)
+        if (skew := record.errors[name].get(f"{mean}{SKEW}")) is not None:
+            longest = np.stack(
+                [np.nan_to_num(np.abs(skew[:, list(some)])).max(axis=1) for some in pool.members], axis=1
+            )
+            found[f"{mean}{SKEW}"] = np.where(hidden, np.nan, np.ceil(longest * 20.0) / 20.0)
     return dict(sorted(found.items()))
 
 

@@ -29,7 +29,7 @@ import numpy as np
 from ..objectives import Array
 from .evaluation import Evaluation
 from .figures import RATIO_OF, Column
-from .intervals import gap_interval, ratio_ends
+from .intervals import gap_interval, mean_reach, ratio_ends
 from .proportions import normal_quantile
 from .rates import GroupRates
 
@@ -59,8 +59,11 @@ def _claims(record: Evaluation, part: str, confidence: float) -> Iterator[Array]
         low, high = gap_interval(record.span(attribute, column.figure), one, other, confidence, claimed=True)
         yield from (high, -low)
     elif column.gap and column.figure in record.errors.get(attribute, {}):
-        span, error = record.span(attribute, column.figure), record.errors[attribute][column.figure]
-        half = normal_quantile(confidence) * np.sqrt(error[:, one] ** 2 + error[:, other] ** 2)
+        span, reach = (
+            record.span(attribute, column.figure),
+            mean_reach(record.errors[attribute], column.figure, confidence),
+        )
+        half = np.hypot(reach[:, one], reach[:, other])
         yield span.high[:, one] - span.low[:, other] + half
         yield span.high[:, other] - span.low[:, one] + half
     else:
