@@ -376,3 +376,51 @@ def test_two_evaluations_are_pooled_once_and_a_saved_run_says_what_it_read(rows,
     again = ff.load(front.save(tmp_path / "front"))
     assert "validation alone" in again.choice(**rule).words[-1]
     assert again.choice(**rule, on="held_out").note == ""
+
+
+def test_pooled_figures_of_pairs_and_combinations_are_of_all_parts(rows) -> None:
+    X, y, group = rows
+    one, two = slice(0, 400), slice(400, N)
+    other = np.where(np.arange(N) % 3 == 0, "x", "z")
+    both = {"group": group, "other": other}
+    some = [{name: each[part] for name, each in both.items()} for part in (one, two)]
+    asked = ff.Groups(compare="subgroups")
+    known = {"favourable": "yes", "n_points": 5, "progress": False, "held_out": True, "groups": asked}
+    front = ff.trace(X[one], y[one], sensitive_features=some[0], **known)
+    pairs = np.random.default_rng(2).integers(N - 400, size=(60, 2))
+    front = front.evaluate(X[two], y[two], sensitive_features=some[1], pairs=pairs[pairs[:, 0] != pairs[:, 1]])
+    pooled, parts = front.judged(), [front.evaluations[name] for name in ("held_out", "validation")]
+    for name in ("tpr_subgroup_gap", "tpr_subgroup_gap_upper"):
+        mean = np.average([each[name] for each in parts], axis=0, weights=[each.n for each in parts])
+        np.testing.assert_allclose(pooled[name], mean)
+    np.testing.assert_allclose(pooled["pair_flips_upper"], parts[1]["pair_flips_upper"])  # the only one with pairs
+    assert front.choice(at_most={"tpr_subgroup_gap": 0.9}).promises[0].promised == 0.9
+
+
+def test_a_choice_by_pairs_has_its_line(rows) -> None:
+    X, y, group = rows
+    pairs = np.column_stack([np.arange(0, 300, 2), np.arange(1, 300, 2)])
+    front = traced(rows, held_out=False).evaluate(X, y, sensitive_features=group, pairs=pairs)
+    choice = front.choice(at_most={"pair_flips": 0.6})
+    (promise,) = choice.promises
+    assert (promise.figure, promise.asked, promise.promised, promise.most) == ("pair_flips", 0.6, 0.6, True)
+    place = front.place(choice.id)
+    assert promise.observed == promise.expected == front.column("pair_flips")[place]
+    least = front.choice(least="pair_flips").promises[0]
+    assert least.promised > front.column("pair_flips_upper").min()  # for all points at once
+
+
+def test_stability_is_measured_up_to_zero(rows) -> None:
+    X, y, group = rows
+    far, near = (traced(rows, held_out=False, solver=ff.Newton(overshoot=each)) for each in (0.6, 0.0))
+    past = np.array([status is ff.Status.PAST for status in far.status])
+    assert past.any()
+    asked = {"sensitive_features": group, "n": 4, "random_state": 1, "progress": False}
+    bands = far.stability(X, y, **asked)
+    assert np.isnan(bands.loss[past]).all()
+    assert np.isnan(bands.flips[past]).all()
+    assert np.isfinite(bands.coef[~past]).all()
+    plain = near.stability(X, y, **asked)
+    np.testing.assert_allclose(bands.loss[far.plain], plain.loss[near.plain], rtol=1e-6)
+    with pytest.raises(ff.InputError, match="goes on past zero"):
+        far.refine(X, y, sensitive_features=group, between=(0, 1))

@@ -174,7 +174,8 @@ class FrontierColumns(FrontierFigures):
         Parameters
         ----------
         X, y, sensitive_features, control_features, sample_weight, exposure, offset
-            The data of training; rows are drawn with replacement inside each (group, label) cell.
+            The data of training; rows are drawn with replacement inside each (group, label) cell. Points past zero have
+            no caps to be refitted to, and bands of NaN.
         n, confidence, random_state, progress
             Number of samples, confidence of the bands, seed of the draws, and whether to show a bar.
         """

@@ -151,11 +151,7 @@ def same_problem(front: FrontierColumns, rows: Rows) -> LinearProblem:
 
 
 def path_caps_of(front: FrontierColumns, problem: LinearProblem) -> Array:
-    """Caps (N, q) that every point was solved for; points past zero are refused."""
-    if Status.PAST in front.status:
-        raise InputError(
-            "this frontier goes on past zero (overshoot), where points have no caps; trace it without overshoot first."
-        )
+    """Caps (N, q) that every point was solved for; those of points past zero, which have none, mean nothing."""
     sizes = problem.algebra.violation(front.signed_gaps)
     return np.stack([tops(problem.algebra, row, front.facts.path) for row in sizes])
 
@@ -169,6 +165,10 @@ def refine_between(front: Front, rows: Rows, between: tuple[int, int], n: int) -
     first, second = (front.place(each) for each in between)
     if first == second:
         raise refuse("between", between, "two different ids")
+    if Status.PAST in front.status:
+        raise InputError(
+            "this frontier goes on past zero (overshoot), where points have no caps; trace it without overshoot first."
+        )
     stated = same_problem(front, rows)
     newton = replace(front.facts.newton, overshoot=0.0)
     problem = newton.working(stated)
@@ -199,7 +199,7 @@ def refine_between(front: Front, rows: Rows, between: tuple[int, int], n: int) -
 
 @dataclass(frozen=True, repr=False)
 class Stability(Record):
-    """Bands from n refits, point by point (N points).
+    """Bands from n refits, point by point (N points); NaN of points past zero, which have no caps.
 
     loss, gap (N, 2)     band of the refitted loss on its sample, and of the refit's worst gap on all training rows
     coef (N, K, d, 2)    band of every coefficient
@@ -240,12 +240,13 @@ def bootstrap_frontier(
     check_seed(random_state)
     check_progress(progress)
     stated = same_problem(front, rows)
-    newton = replace(front.facts.newton, tol=REFIT_TOL)
+    newton = replace(front.facts.newton, tol=REFIT_TOL, overshoot=0.0)
     problem = newton.working(stated)
     if problem.layout.cells.shares is not None:
         raise InputError("stability draws rows inside groups, expected group labels, found probabilities.")
     W = problem.from_user(problem.narrowed(front.models.weights))
-    caps = path_caps_of(front, problem)
+    inside = np.flatnonzero([status is not Status.PAST for status in front.status])
+    N, W, caps, plain = len(W), W[inside], path_caps_of(front, problem)[inside], int(inside.searchsorted(front.plain))
     check_memory(2.0 * n * problem.rows.n, f"{n} samples of {problem.rows.n} rows")
     check_points(problem, n * len(W), USUAL * len(W), "refits of points")
     samples = Samples.draw(problem, n, np.random.default_rng(random_state))
@@ -254,30 +255,35 @@ def bootstrap_frontier(
         def on_points(done: int) -> None:
             bar.update(done, f"{done} of {n * len(W)} points")
 
-        found = refit(problem, newton, samples, W, caps, front.plain, on_points)
+        found = refit(problem, newton, samples, W, caps, plain, on_points)
     tails = [(1.0 - confidence) / 2, (1.0 + confidence) / 2]
 
+    def placed(values: Array) -> Array:
+        every = np.full((N, *values.shape[1:]), np.nan)
+        every[inside] = values
+        return every
+
     def band(values: Array) -> Array:
-        return np.moveaxis(np.quantile(values, tails, axis=0), 0, -1)
+        return placed(np.moveaxis(np.quantile(values, tails, axis=0), 0, -1))
 
     worst = problem.algebra.worst(found.everyone.reshape(n * len(W), -1)).max(axis=1)
     return Stability(
         loss=band(found.L @ problem.algebra.p),
         gap=band(worst.reshape(n, -1)),
         coef=band(problem.to_user(found.W)),
-        flips=_flips(front, problem, W, found.W) if problem.task.classes else np.full(len(W), np.nan),
+        flips=placed(_flips(front, inside, problem, W, found.W)) if problem.task.classes else np.full(N, np.nan),
         n=int(found.solved.all(axis=1).sum()),
         confidence=confidence,
     )
 
 
-def _flips(front: FrontierColumns, problem: LinearProblem, W: Array, refits: Array) -> Array:
-    """Mean share of rows whose decision differs between a point (N, K, d) and its refits (S, N, K, d)."""
+def _flips(front: FrontierColumns, places: NDArray[np.intp], problem: LinearProblem, W: Array, refits: Array) -> Array:
+    """Mean share of rows whose decision differs between points at places (N, K, d) and their refits (S, N, K, d)."""
     S, N, K, d = refits.shape
     models = np.concatenate([W[None], refits]).reshape(-1, d)
     operating = front.operating()
     if operating is not None:
-        operating = operating.take(np.tile(np.arange(N), S + 1))
+        operating = operating.take(np.tile(places, S + 1))
     changed = np.zeros((S, N))
     design = problem.piece.design
     size = max(64, design.rows_per_chunk(len(models)))

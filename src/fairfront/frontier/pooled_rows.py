@@ -34,14 +34,23 @@ def pool_evaluations(front: FrontierFigures, names: tuple[str, ...], name: str) 
     factors = [float(record.design.get("", {}).get(FOLDS, 1.0)) for record in records]
     factor = float(np.average(factors, weights=[record.n for record in records]))
     found = pooled_scores(records, with_notions(_pooled(records, front.facts.task, name), front.facts))
-    of_one = {
-        k: v
-        for record in records
-        for k, v in record.columns.items()
-        if k.removesuffix("_upper") in PAIRS or is_of_subgroups(k)
-    }
-    found = replace(found, columns={**found.columns, **of_one})  # which are of the last evaluation that has some
+    found = replace(found, columns={**found.columns, **_averaged(records)})
     return widened(found, factor) if factor > 1.0 else found
+
+
+def _averaged(records: list[Evaluation]) -> dict[str, Array]:
+    """Return figures of combinations and pairs, which no counts are kept of: means by rows, or by pairs, of the parts.
+
+    The mean of upper ends is above the end of all rows, whose errors would be smaller than any part's.
+    """
+    names = [k for each in records for k in each.columns if k.removesuffix("_upper") in PAIRS or is_of_subgroups(k)]
+    found = {}
+    for name in dict.fromkeys(names):
+        some = [each for each in records if name in each.columns]
+        pairs = name.removesuffix("_upper") in PAIRS
+        by = [each.sums.pairs or 1 if pairs and each.sums is not None else each.n for each in some]
+        found[name] = np.average([each.columns[name] for each in some], axis=0, weights=by)
+    return found
 
 
 def kept_apart(records: list[Evaluation]) -> str:

@@ -47,7 +47,8 @@ def has_ends(record: Evaluation, name: str) -> bool:
     if not record.parts(name) or column.end:
         return False
     if not column.gap:
-        return column.figure in ("error", "selection_ratio") and record.labels is not None
+        known = column.figure in ("error", "selection_ratio") and record.labels is not None
+        return known or f"{name}_upper" in record.columns
     if column.figure in SCORES and not _scored(record, name):  # hidden, of few people of a label
         return False
     if record.errors:
@@ -68,7 +69,7 @@ def critical(record: Evaluation, name: str, confidence: float) -> float:
     From covariances where they are there, else as files say, of the next higher level; else Bonferroni's.
     """
     least = normal_quantile(check_confidence(confidence))
-    if Column.of(name).figure in SUBGROUP:  # whose ends hold for all combinations, of one model each
+    if f"{name}_upper" in record.columns:  # of combinations and pairs, whose ends are of one model each
         return normal_quantile(bonferroni(confidence, record.n_models))
     if moments := _moments(record, name):
         found = critical_values(moments, [confidence], relative=Column.of(name).kind == "selection_ratio")
@@ -248,7 +249,7 @@ def expected(record: Evaluation, name: str) -> Array:
     column = Column.of(name)
     if not has_ends(record, name) or column.kind == "error":
         return record.figure(name)
-    if Column.of(name).figure in SUBGROUP:  # the worst of many is above what it is on average
+    if f"{name}_upper" in record.columns:  # the worst of many is above what it is on average
         return record[name]
     if scored := _scored(record, name):
         return np.asarray(np.fmax.reduce([_mean_worst(each.gap, each.error**2) for each in scored]))

@@ -22,6 +22,7 @@ from ..frontier.linear_models import LinearModels
 from ..frontier.rate_frontier import Rates
 from ..frontier.rule_models import RuleModels
 from ..objectives import Array, Task, is_likelihood
+from ..solvers import Status
 from ..storage.documents import parse_json, read_bytes
 from ..tables.encoder import NONE, OTHER, Block, NumberBlock, TableEncoder
 from ..validation import check_mapping, check_text
@@ -207,7 +208,9 @@ def _stability(run: Run, id: int) -> dict[str, Any]:
         return {"why_not": found.get("why_not", "no refits were made")}
     point = found["points"].get(str(id))
     if point is None:
-        return {"why_not": "the point is not one of those that were trained again"}
+        past = run.frontier.status[run.frontier.place(id)] is Status.PAST
+        none = "it lies past a gap of zero, where models have no cap to be trained again with"
+        return {"why_not": none if past else "the point is not one of those that were trained again"}
     return {"refits": found["refits"], "confidence": found["confidence"], "gap": point["gap"], "flips": point["flips"]}
 
 

@@ -254,8 +254,6 @@ def _stability(front: Frontier, ready: Prepared, progress: Any) -> dict[str, Any
         return {"why_not": "the data are large, so refits are made only when asked for (--stability 20)"}
     if not isinstance(front.models, LinearModels):
         return {"why_not": "refits are made for linear models only"}
-    if Status.PAST in front.status:
-        return {"why_not": "the frontier goes on past a gap of zero, where models have no cap to be trained again with"}
     try:
         known = {**train.people, **train.within, "n": n or REFITS, "random_state": seed}
         found = front.stability(train.X, train.y, **known, progress=progress)
@@ -263,6 +261,8 @@ def _stability(front: Frontier, ready: Prepared, progress: Any) -> dict[str, Any
         return {"why_not": str(error)}
     points = {}
     for i, id in enumerate(front.ids.tolist()):
+        if front.status[i] is Status.PAST:
+            continue
         flips = None if np.isnan(found.flips[i]) else float(rounded(found.flips[i] * train.n) / train.n)
         points[str(id)] = {"flips": flips, "gap": found.gap[i].tolist(), "loss": found.loss[i].tolist()}
     return {"refits": found.n, "confidence": found.confidence, "points": points}
