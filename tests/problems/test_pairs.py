@@ -247,7 +247,7 @@ def test_a_shell_takes_a_column_of_pairs(tmp_path: Path) -> None:
     assert flips[0] > flips[2]
     upper = float(run.frontier.column("pair_flips_upper")[2])
     rule = ["select", str(tmp_path / "run"), "--at-most", f"pair_flips={upper}", "-o", tmp_path / "capped"]
-    assert f"pair_flips at most {upper:g} (95% upper bound of each model alone)" in fairfront(*rule)
+    assert f"pair_flips at most {upper:g} (95% upper bound)" in fairfront(*rule)
     fairfront("select", str(tmp_path / "run"), "--id", "2", "--by", "A. Smith", "-o", tmp_path / "model")
     card = json.loads((tmp_path / "model" / "card.json").read_text())
     told = {each["figure"]: each for each in card["parts"]["test"]["worst"] if each["attribute"] == "pairs"}

@@ -183,7 +183,8 @@ def model_gaps(
     shares, good = task.kind == "binary", np.asarray(truth == task.favourable)
     made = decide(scores, task) if decided is None and shares else decided
     values = decided_figures(np.asarray(made == task.favourable), good) if shares else _of_values(scores[:, 0], truth)
-    effect = max(float(np.max(largest_effect(record, each.name))) for each in attributes)
+    several = record.sums is not None and record.sums.clustered
+    effect = max(float(np.max(largest_effect(record, each.name))) for each in attributes) if several else 1.0
     known: dict[str, Any] = {"shares": shares, "effect": effect}
     return subgroup_gaps(values, good & shares, attributes, weight, groups.min_size, **known)
 

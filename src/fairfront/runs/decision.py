@@ -16,7 +16,6 @@ from ..frontier.held_out import HELD_OUT
 from ..frontier.selection import Rule
 from ..measures.disclosure import LIMIT
 from ..measures.figures import Column, larger_is_better
-from ..measures.further_columns import PAIRS
 from ..records import Record
 from ..storage.packages import digest
 from ..validation import refuse
@@ -89,8 +88,6 @@ class Decision(Record):
 
     def _end(self, name: str, confidence: float | None) -> str:
         """Say which bound of an interval the rule used: of what was promised, the only figures that have one."""
-        if name in PAIRS and confidence is not None:
-            return f"{confidence:.0%} upper bound of each model alone"
         if name not in {each["figure"] for each in self.promises}:
             return "as observed"
         if confidence is None:
@@ -153,8 +150,9 @@ def promises_of(run: Run, id: int, rule: Mapping[str, Any]) -> tuple[dict[str, A
     told = () if found is None else tuple(found.to_json(rows))
     other = run.frontier.evaluations.get(HELD_OUT)
     if found is not None and other is not None and found.on != HELD_OUT:  # judged too, and not read
-        seen = {each["figure"]: float(other.figure(each["figure"])[found.place]) for each in told}
-        told = tuple({**each, HELD_OUT: {"observed": _plain(seen[each["figure"]]), "rows": other.n}} for each in told)
+        known = [each["figure"] for each in told if other.parts(each["figure"])]
+        seen = {name: {"observed": _plain(float(other.figure(name)[found.place])), "rows": other.n} for name in known}
+        told = tuple({**each, HELD_OUT: seen[each["figure"]]} if each["figure"] in seen else each for each in told)
     return tuple({name: _plain(value) for name, value in each.items()} for each in told)
 
 
