@@ -22,7 +22,7 @@ from .figures import Column
 from .group_table import GroupTable, tabulate
 from .judged import Judged
 from .lines import ALL, Lines, lines_of
-from .mantel_haenszel import pooled_columns
+from .pooled_levels import pooled_columns
 from .proxy_bounds import ProxyBound, bound_sentences, bounds_of, published_bounds, unpublished
 from .published_tables import published_strata, published_table
 from .sentences import found_sentences, notion_sentences, pooled_sentences, reference_sentences
@@ -290,7 +290,9 @@ def audited(
 
 def _pooled(result: Audit, strata: dict[str, dict[str, GroupTable]]) -> Audit:
     pooled = {
-        name: pooled_columns([tables[name] for tables in strata.values()], result.task.favourable, result.confidence)
-        for name in result.groups
+        name: pooled_columns(
+            table, [tables[name] for tables in strata.values()], result.task.favourable, result.confidence
+        )
+        for name, table in result.groups.items()
     }
     return replace(result, strata=strata, pooled=pooled)

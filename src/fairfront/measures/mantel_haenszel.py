@@ -1,8 +1,7 @@
-"""Gaps and ratios pooled over levels of control features with the weights of Mantel and Haenszel, n1 n0 / (n1 + n0).
+"""Gaps and ratios of rates pooled over levels with the weights of Mantel and Haenszel, n1 n0 / (n1 + n0).
 
-A gap between all rows of two groups can come from different shares of levels (departments, products); pooled ones
-compare within levels only. Where counts are rounded, ends hold for all exact counts that may stand behind them: with
-rates p1 and p0, the share r = n1 / (n1 + n0) and the weight w of every level, each of them anywhere in its range,
+Where counts are rounded, ends hold for all exact counts that may stand behind them: with rates p1 and p0, the share
+r = n1 / (n1 + n0) and the weight w of every level, each of them anywhere in its range,
 
     gap = sum w (p1 - p0) / W,               W = sum w
     its variance (Sato) = sum w v / W^2,     v = gap (r (p0 - 1/2) - (1 - r) (p1 - 1/2)) + (p1 + p0 - 2 p1 p0) / 2
@@ -15,78 +14,17 @@ is linear in each of its four letters, so that it is largest at ends of their ra
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..objectives import Array
 from .counts import ratio
-from .disclosure import FEW, Cell
 from .proportions import Interval, normal_quantile
-from .rate_ranges import count_ranges, rate_ranges
-from .rates import shares_of
-from .spans import Range, plain_number, stacked
-
-if TYPE_CHECKING:
-    from .group_table import GroupTable
+from .spans import Range
 
 Pooled = tuple[Range, Interval]
-BEHIND = {"selection": "n", "tpr": "positives", "fpr": "negatives", "error": "n"}
-"""Figures that are pooled, and the rows that each is a share of."""
-NO_LEVEL = Cell(reason="no level has both groups")
-NO_VALUE = Cell(reason=f"nobody of the reference group has it, or {FEW} are compared")
-
-
-def pooled_columns(levels: Sequence[GroupTable], good: int, confidence: float) -> dict[str, list[Any]]:
-    """Return the gaps of every group from the reference, and the ratio of selection rates, pooled over ``levels``."""
-    lines = levels[0].lines
-    r, columns = lines.reference, {"group": list[Any](lines.names[: lines.reference])}
-    if not levels[0].shares:  # regression
-        return columns
-    found = [_of_level(table, good) for table in levels]
-    every, groups, reference = slice(None), slice(0, r), [r]
-    for name in BEHIND:
-        rate, size = (stacked(0, *(each[name][k] for each in found)) for k in range(2))
-        sides = (rate.at(every, groups), size.at(every, groups), rate.at(every, reference), size.at(every, reference))
-        columns |= _told(f"{name}_gap", pooled_gap(*sides, confidence))
-        if name == "selection":
-            columns |= _told("selection_over_reference", pooled_ratio(*sides, confidence))
-    return columns
-
-
-def _of_level(table: GroupTable, good: int) -> dict[str, tuple[Range, Range]]:
-    """Return the ranges of shares in one level, of a few people too, and of effective rows behind them, (lines,)."""
-    counts, known = table.behind.counts, table.behind.ranges
-    shares = {name: share for name, share in shares_of(counts, good).items() if name in BEHIND}
-    if known is None:
-        return {k: (Range.exactly(np.nan_to_num(s.value)), Range.exactly(s.size)) for k, s in shares.items()}
-    spans, rows = rate_ranges(counts.changed(lambda cells: cells[None]), known, good), count_ranges(known, good)
-    found = {}
-    for name, share in shares.items():
-        span, behind = spans[name], rows[BEHIND[name]]
-        each = np.nan_to_num(ratio(share.size, share.people), nan=1.0)
-        rate = Range(*(np.nan_to_num(end) for end in (share.value, span.low[0], span.high[0])))
-        found[name] = rate, Range(share.size, behind.low * each, behind.high * each)
-    return found
-
-
-def _told(name: str, pooled: Pooled) -> dict[str, list[Any]]:
-    """Return columns of plain values; where there is none, words that say whether any level may have both groups."""
-    value, (low, high) = pooled
-    columns = {name: value.shown, f"{name}_lower": low, f"{name}_upper": high}
-    if (ends := value.notable_ends()) is not None:
-        for key, end in (("least", ends[:, 0]), ("most", ends[:, 1])):
-            columns[f"{name}_{key}"] = np.where(np.isnan(end), value.shown, end)
-    words = [
-        (NO_LEVEL if most != most else NO_VALUE).plain if v != v else ""
-        for v, most in zip(value.shown, value.high, strict=True)
-    ]
-    return {
-        key: [word or plain_number(float(v)) for v, word in zip(values, words, strict=True)]
-        for key, values in columns.items()
-    }
+"""A contrast with what it can be, and the ends of its interval, (groups,) each."""
 
 
 def mantel_haenszel_gap(s1: Array, n1: Array, s0: Array, n0: Array, confidence: float = 0.95) -> tuple[Array, Interval]:
@@ -118,13 +56,25 @@ def mantel_haenszel_ratio(
     return pooled, (pooled * np.exp(-half), pooled * np.exp(half))
 
 
-def pooled_gap(p1: Range, n1: Range, p0: Range, n0: Range, confidence: float = 0.95) -> Pooled:
-    """Return `mantel_haenszel_gap` of rates and rows in ranges (S, groups), over all of which ends are the farthest."""
-    weight, part = _weights(n1, n0)
+def pooled_gap(
+    p1: Range,
+    n1: Range,
+    p0: Range,
+    n0: Range,
+    confidence: float = 0.95,
+    known: Interval | None = None,
+) -> Pooled:
+    """Return `mantel_haenszel_gap` of rates and rows in ranges (S, groups), over all of which ends are the farthest.
+
+    ``known`` is what the gap can be at the most, by counts that add up.
+    """
+    weight, part = weights(n1, n0)
     shown = ratio((weight.shown * (p1.shown - p0.shown)).sum(axis=0), weight.shown.sum(axis=0))
     one = np.ones(weight.low.shape)
-    most = _largest(p1.high - p0.low, one, weight)
-    least = -_largest(p0.high - p1.low, one, weight)
+    most = largest(p1.high - p0.low, one, weight)
+    least = -largest(p0.high - p1.low, one, weight)
+    if known is not None:
+        least, most = np.fmax(least, known[0]), np.fmin(most, known[1])
     spread = np.max(
         [
             gap * (r * (b - 0.5) - (1.0 - r) * (a - 0.5)) + (a + b) / 2.0 - a * b
@@ -133,30 +83,39 @@ def pooled_gap(p1: Range, n1: Range, p0: Range, n0: Range, confidence: float = 0
         axis=0,
     )
     whole = weight.low.sum(axis=0)
-    var = np.where(whole > 0, ratio(np.maximum(_largest(spread, one, weight), 0.0), whole), np.inf)
+    var = np.where(whole > 0, ratio(np.maximum(largest(spread, one, weight), 0.0), whole), np.inf)
     half = normal_quantile(confidence) * np.sqrt(var)
     return Range(shown, least, most), (np.maximum(least - half, -1.0), np.minimum(most + half, 1.0))
 
 
-def pooled_ratio(p1: Range, n1: Range, p0: Range, n0: Range, confidence: float = 0.95) -> Pooled:
+def pooled_ratio(
+    p1: Range,
+    n1: Range,
+    p0: Range,
+    n0: Range,
+    confidence: float = 0.95,
+    known: Interval | None = None,
+) -> Pooled:
     """Return `mantel_haenszel_ratio` of rates and rows in ranges (S, groups), as `pooled_gap` does the gap."""
-    weight, part = _weights(n1, n0)
+    weight, part = weights(n1, n0)
     R, S = ((weight.shown * each.shown).sum(axis=0) for each in (p1, p0))
-    most, under = _largest(p1.high, p0.low, weight), _largest(p0.high, p1.low, weight)
+    most, under = largest(p1.high, p0.low, weight), largest(p0.high, p1.low, weight)
     least = np.where(under > 0, 1.0 / np.where(under > 0, under, 1.0), 0.0)
+    if known is not None:
+        least, most = np.fmax(least, known[0]), np.fmin(most, known[1])
     parts = []
     for mean, by, other in ((part.high * (1.0 - p0.low), p1, p0), ((1.0 - part.low) * (1.0 - p1.low), p0, p1)):
         among = Range(mean, weight.low * by.low, weight.high * by.high)
         whole = (weight.low * other.low).sum(axis=0)
-        parts.append(np.where(whole > 0, ratio(_largest(mean, np.ones(mean.shape), among), whole), np.inf))
+        parts.append(np.where(whole > 0, ratio(largest(mean, np.ones(mean.shape), among), whole), np.inf))
     half = normal_quantile(confidence) * np.sqrt(sum(parts))
-    known = np.isfinite(half)
-    wide = np.exp(np.where(known, half, 0.0))
-    ends = np.where(known, least / wide, 0.0), np.where(known, most * wide, np.inf)
+    sure = np.isfinite(half)
+    wide = np.exp(np.where(sure, half, 0.0))
+    ends = np.where(sure, least / wide, 0.0), np.where(sure, most * wide, np.inf)
     return Range(ratio(R, S), least, most), ends
 
 
-def _weights(n1: Range, n0: Range) -> tuple[Range, Range]:
+def weights(n1: Range, n0: Range) -> tuple[Range, Range]:
     """Return the weights of levels and the shares that the first group has of their rows."""
 
     def weight(one: Array, other: Array) -> Array:
@@ -170,7 +129,7 @@ def _weights(n1: Range, n0: Range) -> tuple[Range, Range]:
     return Range(*(weight(*each) for each in ends)), Range(*(part(*each) for each in crossed))
 
 
-def _largest(top: Array, bottom: Array, weight: Range) -> Array:
+def largest(top: Array, bottom: Array, weight: Range) -> Array:
     """Return the most that sum(weight top) / sum(weight bottom) over levels can be, (groups,); NaN without weight."""
     value = np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1.0), np.where(top > 0, np.inf, -np.inf))
     order = np.argsort(-value, axis=0, kind="stable")
