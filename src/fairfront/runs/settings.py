@@ -129,13 +129,13 @@ class Settings(Record):
         self._check_kinds()
         if self.regression:
             self.operating.refuse("values to be predicted (regression)")
-        self.operating.check(probability=self.model != "linear" or LOSSES[self.loss].likelihood)
         if not self.notion:
             usual = "disparate_mistreatment" if self.regression else "equal_opportunity"
             object.__setattr__(self, "notion", (usual,))
         for name in self.notion:
             NOTIONS[name]
         self._check_model()
+        self.operating.check(probability=self.model != "linear" or LOSSES[self.loss].likelihood)
         self._check_columns()
         if not self.regression and self.favourable is None:
             raise InputError(
