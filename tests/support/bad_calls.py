@@ -407,6 +407,7 @@ def of_tables() -> Iterator[Call]:
     for method in ("predict", "predict_proba"):
         yield Call(f"TableModel.{method}", getattr(model, method), {"data": FRAME})
     yield Call("TableModel.reasons", model.reasons, {"data": FRAME}, {"k": COUNT, "side": NAME})
+    yield Call("TableModel.part_rows", model.part_rows, {"data": FRAME}, {"part": NAME})
     yield Call("TableModel.score", model.score, {"data": FRAME, "y": FRAME["paid"], "sample_weight": None})
     yield Call("TableModel.get_params", model.get_params, {"deep": True}, {"deep": FLAG})
     given = {"path": "model", "overwrite": True, "formats": ["cyclonedx"]}
