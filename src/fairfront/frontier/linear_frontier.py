@@ -165,11 +165,11 @@ def refine_between(front: Front, rows: Rows, between: tuple[int, int], n: int) -
     first, second = (front.place(each) for each in between)
     if first == second:
         raise refuse("between", between, "two different ids")
+    stated = same_problem(front, rows)
     if Status.PAST in front.status:
         raise InputError(
             "this frontier goes on past zero (overshoot), where points have no caps; trace it without overshoot first."
         )
-    stated = same_problem(front, rows)
     newton = replace(front.facts.newton, overshoot=0.0)
     problem = newton.working(stated)
     check_points(problem, n, MOST)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from ..objectives import Array
 from ..objectives.people import STEP
+from ..records import Record
 from .counts import ratio
 from .disclosure import LIMIT, middle_steps
 from .spans import Range, each_end, joined, stacked
@@ -31,8 +32,8 @@ FAR = 4 * STEP
 """Above its limit by so much, a count of the largest group is not one that running totals were rounded for."""
 
 
-@dataclass(frozen=True, eq=False)
-class TableRange:
+@dataclass(frozen=True, eq=False, repr=False)
+class TableRange(Record):
     """Ranges of rows by label and decision, (N, c, K, K), by label, (c, K), and of groups, (c,)."""
 
     cells: Range
