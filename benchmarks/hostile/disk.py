@@ -27,7 +27,7 @@ def jobs(material: Material) -> dict[str, Job]:
     """Return everything that writes, each as a function of the folder to write into."""
     front, run = frontier(0), ff.load(material.run)
     return {
-        "trace": lambda place: material.trace(place / "out", "--checkpoint", place / "ck"),
+        "trace": lambda place: material.trace(place / "out"),
         "save a frontier": lambda place: lambda: front.save(place / "out"),
         "save a model": lambda place: lambda: run.model(1).save(place / "out", onnx=True),
         "report": lambda place: command("report", material.run, "-o", place / "out.html"),
@@ -43,11 +43,9 @@ def _fault(job: Callable[[], Any], place: Path, limits: Limits) -> tuple[str | N
         return ended.fault, False
     if leftovers(place):
         return f"{leftovers(place)[0]} is left behind", True
-    ours = [each.name for each in place.iterdir() if each.name not in ("old", "ck")]
+    ours = [each.name for each in place.iterdir() if each.name != "old"]
     if ours:
         return f"{ours[0]} was written although it was refused", True
-    shutil.rmtree(place / "ck", ignore_errors=True)
-    (place / "ck").unlink(missing_ok=True)
     return ("what was there has changed", True) if digest(place) != before else (None, True)
 
 

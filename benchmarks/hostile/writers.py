@@ -1,4 +1,4 @@
-"""Two processes at once: the same output, two decisions about one run, two runs on one checkpoint."""
+"""Two processes at once: the same output, two decisions about one run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import fairfront as ff
 
-from .children import DONE, REFUSED, Ended, end_of, ends_of, start
+from .children import DONE, REFUSED, Ended, ends_of, start
 from .material import Material, digest, frontier, leftovers
 from .tally import Tally
 
@@ -94,24 +94,6 @@ def two_decisions(rounds: int, folder: Path, material: Material) -> Tally:
     return tally
 
 
-def one_checkpoint(rounds: int, folder: Path, material: Material) -> Tally:
-    """Let two processes trace with one checkpoint: one may be refused, neither has other bytes."""
-    tally, known = Tally("two runs on one checkpoint"), folder / "whole"
-    end_of(material.trace(known))
-    for number in range(rounds):
-        place = folder / f"checkpoint{number}"
-        place.mkdir()
-        asked = ("--checkpoint", place / "ck", "--resume")
-        ended = ends_of([material.trace(place / name, *asked) for name in ("one", "two")])
-        wrong = _fault(ended, {DONE}, {DONE, REFUSED})
-        there = [place / name for name in ("one", "two") if (place / name).exists()]
-        if wrong is None and any(digest(each) != digest(known) for each in there):
-            wrong = "a run has other bytes"
-        tally.note(wrong and f"round {number}: {wrong}", refused=sum(each.code == REFUSED for each in ended))
-        shutil.rmtree(place)
-    return tally
-
-
 def run(count: int, material: Material, folder: Path) -> list[Tally]:
     """Try each pair of writers a quarter of the times."""
     each = max(count // 4, 1)
@@ -120,5 +102,4 @@ def run(count: int, material: Material, folder: Path) -> list[Tally]:
         same_output(each, folder, overwrite=True),
         readers(10 * each, folder),
         two_decisions(each, folder, material),
-        one_checkpoint(each, folder, material),
     ]

@@ -14,8 +14,6 @@ from .problems.point import check_finite, decomposable
 from .records import Record
 from .solvers import Outcome, Solver, Status, as_solver
 from .solvers.base import check_needs
-from .solvers.fingerprints import problem_fingerprint
-from .solvers.journal import journal_of
 from .solvers.loop import Aim
 from .solvers.pdo import confirmed
 from .validation import check_callable, check_seed, refuse
@@ -33,8 +31,6 @@ def solve(
     max_gap: float | None = None,
     on_iterate: Any = None,
     random_state: int | None = None,
-    checkpoint: Any = None,
-    resume: bool = False,
 ) -> Outcome:
     """Run a solver on a problem and return where its runs ended.
 
@@ -49,9 +45,8 @@ def solve(
         A cap on every gap. Both say where the runs of ``Newton`` and ``PBPDO`` end; without either they go to the
         smallest gap.
     on_iterate : callable, optional
-        Is told the step, the runs that took it and where they are: of steps that are taken, not of those recalled.
+        Is told the step, the runs that took it and where they are, of steps that are taken.
     random_state : int, optional
-    checkpoint, resume : as in `trace`
     """
     chosen = as_solver(solver)
     check_seed(random_state)
@@ -60,9 +55,8 @@ def solve(
     if not isinstance(problem, FirstOrder):
         raise refuse("problem", problem, "what linear_problem returns, or a problem with cells and move")
     given = None if start is None else _start(start, problem)
-    asked = {"preferences": preferences, "max_gap": max_gap, "random_state": random_state}
-    stated: Any = problem
-    work, first, exact = stated, given, None
+    work: Any = problem
+    first, exact = given, None
     if isinstance(problem, LinearProblem):
         as_solver(chosen, problem.algebra)
         stated = chosen.stated(problem)
@@ -71,9 +65,7 @@ def solve(
     aim = Aim(chosen.target(work.algebra, preferences, max_gap), first, exact, on_iterate, random_state)
     if exact is not None and on_iterate is not None:  # is told weights in the users' units
         aim = replace(aim, on_iterate=lambda t, ids, at: on_iterate(t, ids, replace(at, W=work.to_user(at.W))))
-    asked |= {"loss": getattr(work, "loss", None), "solver": chosen}
-    with journal_of(checkpoint, resume, lambda: problem_fingerprint(stated, given, **asked)) as journal:
-        outcome = chosen.solve(work, aim, journal)
+    outcome = chosen.solve(work, aim)
     check_finite(outcome.W, outcome.L, outcome.objectives)
     return replace(outcome, W=work.to_user(outcome.W)) if isinstance(problem, LinearProblem) else outcome
 
@@ -117,8 +109,6 @@ def minimize(
     solver: str | Solver | None = None,
     jac: Any = None,
     random_state: int | None = None,
-    checkpoint: Any = None,
-    resume: bool = False,
 ) -> MinimizeResult:
     """Minimise a vector of differentiable functions, to an efficient point or to a preferred one.
 
@@ -133,8 +123,6 @@ def minimize(
         As in SciPy: True when functions return (value, gradient), a callable for the Jacobian, None for finite
         differences.
     random_state : int, optional
-    checkpoint, resume : path, bool
-        File that takes note of the state after every 25 steps; with ``resume=True`` the run goes on from it.
     """
     x = np.atleast_1d(as_numbers(x0, "x0"))
     if x.ndim > 1 or not x.size or not np.isfinite(x).all():
@@ -150,9 +138,7 @@ def minimize(
             f"preference has shape {np.shape(preference)}, expected ({problem.algebra.m},): one number per objective."
         )
     aim = Aim(chosen.target(problem.algebra, preference), x.reshape(1, 1, -1), random_state=random_state)
-    settings = {"solver": chosen, "preference": preference, "random_state": random_state}
-    with journal_of(checkpoint, resume, lambda: problem_fingerprint(problem, aim.start, **settings)) as journal:
-        outcome = chosen.solve(problem, aim, journal)
+    outcome = chosen.solve(problem, aim)
     end, fun, history = outcome.W[0].reshape(-1), outcome.objectives[0], outcome.history[0]
     status, looked = confirmed(problem, outcome.status[0], end, history, preference)
     nit, nfev = len(history) - 1, outcome.passes + looked

@@ -21,10 +21,7 @@ from .problems.point import decomposable
 from .problems.signs import as_signs
 from .solvers import Solver, Weighting, as_solver
 from .solvers.base import Request
-from .solvers.fingerprints import problem_fingerprint
-from .solvers.journal import journal_of
 from .solvers.search import as_search, refuse_linear
-from .storage.checkpoints import check_checkpoint
 from .validation import check_flag, check_progress, check_seed, is_dask
 
 
@@ -55,8 +52,6 @@ def trace(
     random_state: int | None = None,
     held_out: bool | Mapping[str, Any] | None = None,
     person: Any = None,
-    checkpoint: Any = None,
-    resume: bool = False,
     progress: bool | Literal["auto"] = "auto",
 ) -> Frontier:
     """Trace the frontier between loss and worst gap.
@@ -119,17 +114,12 @@ def trace(
     person : array of shape (n,), optional
         Who each row is, where people have several: held-out scores are those without all rows of the person, folds
         of an estimator keep people together, and intervals are those of people. It is not kept.
-    checkpoint, resume : path, bool
-        File that takes note of what was found on the way, small and without data. With ``resume=True`` a run of the
-        same data and settings goes on from it (or begins) and ends as if it had never stopped.
     progress : bool or "auto", whether to draw a bar on standard error; "auto": where that is a terminal
 
     Returns
     -------
     Frontier
     """
-    if checkpoint is not None or resume is not False:
-        check_checkpoint(checkpoint, resume)
     check_progress(progress)
     check_seed(random_state)
     check_flag(fit_intercept, "fit_intercept")
@@ -149,10 +139,9 @@ def trace(
     X, added = with_offset(X, offset)
     linear: dict[str, Any] = {"surrogate": surrogate, "ridge": ridge, "fit_intercept": fit_intercept}
     asked: dict[str, Any] = {"preferences": preferences, "n_points": n_points}
-    kept: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "progress": progress}
     labelled = (y, sensitive_features, sample_weight)
     if (rates := as_rates(units)) is not None:
-        refuse_losses({**linear, **asked, **kept, "solver": solver}, estimator)
+        refuse_losses({**linear, **asked, "solver": solver}, estimator)
         if isinstance(held_out, Mapping):
             raise InputError(
                 "held_out is True, False or None for units='rates', found an operating point: say Rates(...)."
@@ -172,16 +161,15 @@ def trace(
         fits = search.problem(X, y, **learner, **rows, **question, signs=as_signs(signs, X))
         fits = replace(fits, keeps_scores=True) if held_out else fits
         refuse_operating(held_out, fits.objectives.task)
-        kept |= {"judge": readings_judge(fits.folds, labelled, fits.read, person, held_out)} if held_out else {}
-        return trace_estimator(fits, search, **kept)
+        judge = readings_judge(fits.folds, labelled, person, held_out) if held_out else None
+        return trace_estimator(fits, search, progress, judge)
     chosen = as_solver(solver)
     if (several := as_ridges(ridge)) is None:
         problem = linear_problem(X, y, **rows, **question, **linear, offset=added, signs=signs, pairs=pairs)
         held = HeldOut.of(problem, chosen, labelled, person, held_out)
-        return trace_problem(problem, chosen, **asked, random_state=random_state, held_out=held, **kept)
-    if preferences is not None or checkpoint is not None:
-        what = "preferences" if checkpoint is None else "checkpoint"
-        raise InputError(f"{what} is for one ridge, found {len(several)}; leave one of the two out.")
+        return trace_problem(problem, chosen, **asked, random_state=random_state, held_out=held, progress=progress)
+    if preferences is not None:
+        raise InputError(f"preferences is for one ridge, found {len(several)}; leave one of the two out.")
     linear |= {"ridge": several[0], "offset": added, "signs": signs, "pairs": pairs}
     problem = linear_problem(X, y, **rows, **question, **linear)
     held = HeldOut.of(problem, chosen, labelled, person, True if held_out is None else held_out)
@@ -199,8 +187,6 @@ def trace_problem(
     n_points: int | None = None,
     random_state: int | None = None,
     held_out: HeldOut | None = None,
-    checkpoint: Any = None,
-    resume: bool = False,
     progress: bool | Literal["auto"] = "auto",
 ) -> Frontier:
     """Trace the frontier of a linear problem; parameters as in `trace`, but for rows that are to be judged."""
@@ -208,9 +194,8 @@ def trace_problem(
     request = Request(preferences, n_points, random_state)
     chosen = as_solver(solver, problem.algebra)
     stated = chosen.stated(problem)
-    journal = journal_of(checkpoint, resume, lambda: problem_fingerprint(problem, **vars(request), solver=chosen))
-    with journal, progress_bar(progress, "tracing") as bar:
-        points = chosen.trace(stated, request, journal, bar.update)
+    with progress_bar(progress, "tracing") as bar:
+        points = chosen.trace(stated, request, bar.update)
         front = assemble(stated, chosen, points, held_out)
         more = [] if held_out is None else held_out.beyond(front, stated, points, request)
         farther = assemble(stated, chosen, [*points, *more], held_out) if more else front

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import errno
 import json
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -20,7 +19,7 @@ from fairfront.cli.screen import interruptible
 from fairfront.runs.options import plain_id
 from tests.support.cli import command as fairfront
 from tests.support.extras import ONNX
-from tests.support.waiting import PATIENCE, heed_interrupts, until
+from tests.support.waiting import PATIENCE
 
 RUN = [sys.executable, "-c", "from fairfront.cli import main; main()"]
 SECRET = "Zanzibar-7f3a"
@@ -329,22 +328,6 @@ def test_bad_choices(traced: Path, chosen: Path, tmp_path: Path) -> None:
         assert done.returncode == 2, words
         assert expected in done.stderr, done.stderr
         assert not (tmp_path / "m").exists()
-
-
-@pytest.mark.slow
-def test_interrupted_work_leaves_nothing_that_looks_finished(loans: Path, tmp_path: Path) -> None:
-    checkpoint = tmp_path / "half"
-    words = [*TRACE, "--drop", "applicant", "--stability", "100000", "--checkpoint", checkpoint, "-o", tmp_path / "run"]
-    command = [*RUN, "trace", *map(str, (loans, *words))]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, **pipes, text=True, preexec_fn=heed_interrupts) as process:
-        until(lambda: checkpoint.exists() or process.poll() is not None)  # training has begun, and does not end soon
-        process.send_signal(signal.SIGINT)
-        _, error = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 130
-    assert "Traceback" not in error
-    assert f"Interrupted; {checkpoint} has what was found: go on with the same command and --resume." in error
-    assert list(tmp_path.iterdir()) == [checkpoint]
 
 
 def test_an_interrupt_is_answered(capsys: pytest.CaptureFixture[str]) -> None:

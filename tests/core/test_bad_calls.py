@@ -29,7 +29,6 @@ ONE_LABEL = "rows of one label can be judged, and rates of the other have no val
 ACCEPTED: dict[tuple[str, str, str], str] = {
     ("[!t]*", "preference", "with True"): TRUE_IS_ONE,
     ("torch.fit", "preference", "with True"): TRUE_IS_ONE,
-    ("torch.TorchFairClassifier", "preference", "with True"): TRUE_IS_ONE,
     ("*", "preferences", "with True"): TRUE_IS_ONE,
     ("minimize", "x0", "*True"): TRUE_IS_ONE,
     ("pareto.*", "points", "with True"): TRUE_IS_ONE,

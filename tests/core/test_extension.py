@@ -114,9 +114,9 @@ class Ends(Solver):
 
     name: ClassVar[str] = "ends"
 
-    def trace(self, problem: Any, request: Any, journal: Any, on_point: Any) -> list[Solved]:
+    def trace(self, problem: Any, request: Any, on_point: Any) -> list[Solved]:
         """Return two of Newton's points, as a solver that knows no certificate would."""
-        found = Newton().trace(problem, request, journal, on_point)
+        found = Newton().trace(problem, request, on_point)
         return [Solved(point.W, point.status, point.pi) for point in (found[0], found[-1])]
 
 

@@ -11,7 +11,7 @@ import fairfront as ff
 from fairfront.exceptions import spelled, spelling
 from tests.support.cli import fairfront
 
-OWN = ("n_points", "overwrite=True", "resume=True (--resume on the command line)", "at_most", "min_size", "y_true")
+OWN = ("n_points", "overwrite=True", "at_most", "min_size", "y_true")
 
 
 def test_the_outer_callers_words_hold() -> None:
@@ -59,7 +59,6 @@ def test_one_parameter_in_the_words_of_each_caller(table: Path, tmp_path: Path) 
             ("--split", "by:at_most", "--drop", "at_most"),
             "'at_most' is dropped, but it is also the weight or what rows",
         ),
-        (("--resume",), "--resume needs a checkpoint, found none; name"),
     ):
         assert fairfront("trace", table, *words, *more, code=2).startswith(f"fairfront: {said}")
     with pytest.raises(ff.InputError, match=r"^n_points is 1, expected a whole number from 2 to 10000"):

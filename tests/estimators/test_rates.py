@@ -341,7 +341,6 @@ def test_few_people_are_not_given_away() -> None:
         ({"solver": ff.Weighting(criterion="rate_gap")}, "solver is for units='losses', found units='rates'"),
         ({"preferences": 3}, "preferences is for units='losses'"),
         ({"ridge": 0.1, "estimator": GaussianNB()}, "ridge is for logistic posteriors"),
-        ({"checkpoint": "here"}, "checkpoint is for units='losses'"),
         ({"notion": "group_loss"}, "'group_loss' compares no rates of decisions"),
         ({"notion": "score_covariance"}, "'score_covariance' compares no rates of decisions"),
         ({"units": "errors"}, "units is 'errors', expected 'losses', 'rates' or a Rates"),

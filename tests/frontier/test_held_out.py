@@ -213,15 +213,6 @@ def test_folds_of_learners_keep_people_together(rows) -> None:
     assert error[1] > 0.4
 
 
-def test_a_resumed_run_says_the_same(rows, tmp_path: Path) -> None:
-    known = {"n_points": None, "estimator": DecisionTreeClassifier(max_depth=2), "solver": ff.Weighting(max_fits=3)}
-    for options in ({}, known):
-        kept = {"checkpoint": tmp_path / f"{len(options)}.ckpt", "held_out": True, "random_state": 0, **options}
-        first = traced(rows, **kept).evaluations["held_out"]
-        again = traced(rows, **kept, resume=True).evaluations["held_out"]
-        np.testing.assert_array_equal(first["error"], again["error"])
-
-
 def test_pooled_counts_add_up(rows) -> None:
     X, y, group = rows
     one, two = slice(0, 400), slice(400, N)

@@ -95,7 +95,6 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
         ({"ridge": list(range(1, 23))}, "expected a number, or 2 to 20"),
         ({"held_out": False}, "found held_out=False"),
         ({"preferences": 3}, "preferences is for one ridge, found 3"),
-        ({"checkpoint": "there"}, "checkpoint is for one ridge, found 3"),
         ({"solver": "pb_pdo"}, "solver='newton'"),
     ],
 )

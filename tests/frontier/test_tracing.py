@@ -10,7 +10,7 @@ from scipy import sparse
 
 import fairfront as ff
 from fairfront.pareto import spread
-from fairfront.solvers.journal import Archive
+from fairfront.solvers.loop import Archive
 from tests.support.extras import optional
 
 pd = optional("pandas")

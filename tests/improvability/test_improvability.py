@@ -315,16 +315,6 @@ def test_budgets_stop_the_search_and_are_told() -> None:
     assert "budget of 20 fits" in found.record["stopped"]
 
 
-@pytest.mark.slow
-def test_a_search_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
-    given, file = lender(1000, 0), tmp_path / "search.checkpoint"
-    searched(given, n_splits=2, checkpoint=file)
-    again = searched(given, n_splits=4, checkpoint=file, resume=True)
-    assert again.split_p_values == searched(given, n_splits=4).split_p_values
-    with pytest.raises(InputError, match="other settings"):
-        searched(given, checkpoint=file, resume=True, keep={"auc": 0.1})
-
-
 def test_the_dossier_is_inert_and_whole(tmp_path: Path) -> None:
     given = lender(1500, 0)
     hostile = "<script>alert(1)</script>|[x](javascript:0)\u202e https://a.example www.b.example"

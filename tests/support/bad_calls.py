@@ -209,7 +209,7 @@ def of_tracing() -> Iterator[Call]:
     yield Call("linear_problem", ff.linear_problem, DATA)
     yield Call("trace", ff.trace, {**DATA, "n_points": 3, "progress": False})
     learner = {**DATA, "estimator": LogisticRegression(), "solver": ff.Weighting(max_fits=2), "progress": False}
-    spoilt = ("estimator", "random_state", "checkpoint", *DATA, "sample_weight")
+    spoilt = ("estimator", "random_state", *DATA, "sample_weight")
     yield Call("trace:estimator", ff.trace, learner, {}, spoilt)
     yield Call("Weighting:fits", trace_fits, {"cv": 2, "fit_params": None}, {}, FITS)
     rates = {**DATA, "units": "rates", "n_points": 3, "progress": False}
@@ -491,13 +491,6 @@ def of_torch() -> Iterator[Call]:
     problem = {"module": kind(), "objectives": kind(), "chunk": COUNT}
     yield Call("torch.TorchProblem", ff.torch.TorchProblem, {"module": module, "X": X, "objectives": laid}, problem)
     yield Call("torch.pdo_weights", ff.torch.pdo_weights, {"gramian": torch.eye(2)}, {"gramian": kind()})
-    estimator = {"module": CALLABLE | "None", "epochs": WHOLE, "batch_size": COUNT | "None", "lr": POSITIVE}
-    estimator |= {"optimizer": CALLABLE | "None", "device": kind("None")}
-    make = fitted(ff.torch.TorchFairClassifier)
-    yield Call("torch.TorchFairClassifier", make, {**DATA, "epochs": 1, "random_state": 0}, estimator)
-    model = make(**DATA, epochs=1, random_state=0)
-    for method in ("predict", "predict_proba", "decision_function"):
-        yield Call(f"torch.TorchFairClassifier.{method}", getattr(model, method), {"X": X})
     single = {"front": kind(), "label": kind()}
     yield Call("torch.of_label", ff.torch.of_label, {"front": front(), "label": 0}, single, works=False)
     where = {"path": kind(), "module": kind()}

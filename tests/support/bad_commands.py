@@ -219,10 +219,6 @@ def clashes() -> Iterator[Call]:
         ("trace", {"model": ("stacked",)}),
         ("trace", {"max_fits": ("4",)}),
         ("trace", {"model": ("boosting",)}),
-        ("trace", {"resume": ()}),
-        ("trace", {"checkpoint": ("fifo.csv",), "resume": ()}),
-        ("trace", {"checkpoint": ("loans.csv",), "resume": ()}),
-        ("trace", {"checkpoint": ("loans.csv",)}),
         ("trace", {"text": ("p",), "numbers": ("p",)}),
         ("trace", {"drop": ("outcome",)}),
         ("trace", {"drop": ("sex",)}),
@@ -256,7 +252,6 @@ def clashes() -> Iterator[Call]:
         ("alternatives", {"decision": ("decided",)}),
         ("alternatives", {"cutoff": ("0.4",), "approval_rate": ("0.4",)}),
         ("alternatives", {"keep": ("cost=0.1",)}),
-        ("alternatives", {"resume": ()}),
         ("alternatives", {"score": ("outcome",)}),
         ("alternatives", {"score": (), "decision": ("p",)}),
         ("alternatives", {"score": (), "decision": ("decided",), "keep": ("auc=0.1",)}),
@@ -376,7 +371,7 @@ CODES = {"verify": (0, 2, 3), "audit": (0, 2, 3, 4), "alternatives": (0, 2, 4)}
 SEVERAL = re.compile(r"[.!?] +[A-Z]")
 QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 PYTHON = re.compile(
-    r"\b(overwrite|resume|confidence|least|most|small|trusted|cutoff|costs|groups|on)=(?!NUMBER)|\bTrue\b|\bNone\b|Groups\("
+    r"\b(overwrite|confidence|least|most|small|trusted|cutoff|costs|groups|on)=(?!NUMBER)|\bTrue\b|\bNone\b|Groups\("
     r"|\b(n_points|max_fits|min_size|group_probabilities|use_sensitive|sensitive_features|sample_weight|at_most|at_least"
     r"|scores_or_labels|y_true|control_features|n_resamples)\b"
     r"|^fairfront: (cutoff|costs|confidence|approval_rate|target|drop|allow|text|numbers|keep|small|stability|id|n) "
@@ -441,7 +436,6 @@ ACCEPTED: dict[tuple[str, str], tuple[tuple[str, ...], str]] = {
     ("select", "use"): (("*",), "free text"),
     ("select", "monitoring"): (("*",), "free text"),
     ("*", "output"): (NAMES, "any new name is a name"),
-    ("*", "checkpoint"): (NAMES, "any new name is a name"),
     ("*", "id"): (("zero", "two"), "the run has points with these ids"),
     ("*", "missing"): (("*",), "any text may stand for a missing value"),
     ("evaluate", "name"): (NAMED, "short words of letters and digits are names"),

@@ -270,7 +270,6 @@ OPTIONS: dict[str, Kind] = {
     "warm_alpha": FLAG,
     "negative": FLAG,
     "lazy": FLAG,
-    "resume": FLAG,
     "overwrite": FLAG,
     "simultaneous": FLAG,
     "keep_equal": FLAG,
@@ -300,7 +299,7 @@ OPTIONS: dict[str, Kind] = {
     "after": ID,
     "rate": NAME,
     # places
-    "checkpoint": kind("None", "text"),
+    "memory": kind("None", "text"),
     # things
     "solver": NAME,
     "estimator": kind("None"),

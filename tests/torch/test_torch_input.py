@@ -87,16 +87,6 @@ def test_fit_checks_what_it_is_given(settings: dict[str, Any], words: str) -> No
         fft.fit(y=Y, sensitive_features=GROUP, progress=False, **given)
 
 
-def test_checkpoints_need_a_place(tmp_path) -> None:
-    common: dict[str, Any] = {"sensitive_features": GROUP, "training": fft.Training(epochs=1), "progress": False}
-    with pytest.raises(ff.InputError, match="is a folder, expected a file"):
-        fft.fit(nn.Linear(4, 1), X, Y, checkpoint=tmp_path, **common)
-    with pytest.raises(ff.InputError, match="is not a folder, expected one"):
-        fft.fit(nn.Linear(4, 1), X, Y, checkpoint=tmp_path / "none" / "run", **common)
-    with pytest.raises(ff.InputError, match="is not a folder, expected one"):
-        fft.trace(nn.Linear(4, 1), X, Y, checkpoint=tmp_path / "none" / "trace", **common)
-
-
 def test_settings_are_checked() -> None:
     with pytest.raises(ff.InputError, match="seed is -1"):
         fft.Training(seed=-1)
@@ -104,5 +94,3 @@ def test_settings_are_checked() -> None:
         fft.Training(memory=1)
     with pytest.raises(ff.InputError, match="in a trace, expected None"):
         fft.trace(nn.Linear(4, 1), X, Y, sensitive_features=GROUP, training=fft.Training(patience=2))
-    with pytest.raises(ff.InputError, match="random_state is"):
-        fft.TorchFairClassifier(random_state=np.random.RandomState(0)).fit(X, Y, sensitive_features=GROUP)

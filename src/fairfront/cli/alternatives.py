@@ -14,7 +14,7 @@ from rich.console import Console
 from ..exceptions import InputError
 from ..names import FAMILIES
 from . import words
-from .screen import champion_at, given_of, key_of_new, print_table, resumable, say, screen, table_of
+from .screen import champion_at, given_of, key_of_new, print_table, say, screen, table_of
 from .words import Number, Text, Texts, option, path_option, reads
 
 if TYPE_CHECKING:
@@ -113,8 +113,6 @@ def alternatives(
         bool, typer.Option("--use-sensitive", help="Let alternatives use the group columns as features.")
     ] = False,
     seed: words.Seed = 0,
-    checkpoint: words.Checkpoint = None,
-    resume: words.Resume = False,
     trust: words.Trust = None,
     json_output: words.AsJson = False,
     overwrite: words.Overwrite = False,
@@ -149,8 +147,7 @@ def alternatives(
     champion = champion_at(incumbent, trust)
     console = screen(stderr=json_output)
     told = partial(say_what_was_read, console, split=False)
-    with resumable(checkpoint):
-        found, _ = searched(file, inquiry, champion, checkpoint=checkpoint, resume=resume, on_read=told)
+    found, _ = searched(file, inquiry, champion, on_read=told)
     write_dossier(output, found.record, overwrite=overwrite, key=key)
     if json_output:
         typer.echo(json.dumps(found.record, indent=1, allow_nan=False))

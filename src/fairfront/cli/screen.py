@@ -5,8 +5,7 @@ from __future__ import annotations
 import difflib
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import replace
 from functools import partial, wraps
@@ -163,17 +162,6 @@ def key_of_new(output: Path, kind: Inventory, overwrite: bool, sign: Path | None
     if output.exists():
         check_kept(output, 0, sign)
     return key_of(sign)
-
-
-@contextmanager
-def resumable(checkpoint: Path | None) -> Iterator[None]:
-    """Say, where work is interrupted, that a checkpoint has what was found."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if checkpoint is None or not checkpoint.exists():
-            raise
-        raise KeyboardInterrupt(f"{checkpoint} has what was found: go on with the same command and --resume") from None
 
 
 def stored_at(path: Path, kind: Any, expected: str, trusted: list[str] | None) -> Any:

@@ -14,7 +14,7 @@ from rich.console import Console
 from ..exceptions import ProxyWarning
 from ..names import LOSSES, NOTIONS
 from . import words
-from .screen import given_of, key_of_new, resumable, say, screen, tell
+from .screen import given_of, key_of_new, say, screen, tell
 from .words import Number, Text, Texts, option, path_option, reads
 
 if TYPE_CHECKING:
@@ -117,8 +117,6 @@ def trace(
         int | None, option("N", "Number of bootstrap refits (default: 20 unless the data are large).", min=0)
     ] = None,
     seed: words.Seed = 0,
-    checkpoint: words.Checkpoint = None,
-    resume: words.Resume = False,
     json_output: words.AsJson = False,
     overwrite: words.Overwrite = False,
     sign: words.Sign = None,
@@ -141,10 +139,10 @@ def trace(
     settings = Settings.of(**{**given_of(context, Settings), "missing": (*MISSING, *reading["missing"])})
     console = screen(stderr=json_output)
     told = partial(say_what_was_read, console)
-    with resumable(checkpoint), warnings.catch_warnings():
+    with warnings.catch_warnings():
         if not json_output:
             warnings.simplefilter("ignore", ProxyWarning)  # what is compared is told below
-        run = run_of(file, settings, checkpoint=checkpoint, resume=resume, on_read=told)
+        run = run_of(file, settings, on_read=told)
     run.save(output, overwrite=overwrite, sign=key)
     if json_output:
         typer.echo(json.dumps(options_json(run), indent=1, allow_nan=False))

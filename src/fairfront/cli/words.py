@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 NAMES = (
-    "allow approval_rate at_least at_most checkpoint confidence costs cross cutoff decimal delimiter drop encoding "
+    "allow approval_rate at_least at_most confidence costs cross cutoff decimal delimiter drop encoding "
     "favourable group_probabilities groups id improve incumbent incumbent_decision incumbent_score keep "
-    "labelled_only_if loss max_fits max_seconds nobody_worse min_size notion overwrite part resume ridge small split "
+    "labelled_only_if loss max_fits max_seconds nobody_worse min_size notion overwrite part ridge small split "
     "stability compare control exposure offset pairs person reasons strata surrogate target text units use_sensitive "
     "weight within"
 )
@@ -106,8 +106,6 @@ Incumbent = Annotated[
 ]
 Sign = Annotated[Path | None, path_option("PEM file of the Ed25519 private key to sign with (extra sign).")]
 Seed = Annotated[int, option("N", "Random seed.", min=0)]
-Checkpoint = Annotated[Path | None, path_option("Checkpoint file, for --resume; it holds no data.")]
-Resume = Annotated[bool, typer.Option("--resume", help="Resume from the checkpoint, or start if there is none yet.")]
 Approved = Annotated[Number, option("NUMBER", "Share of favourable decisions; the cut-off follows.")]
 
 READING: dict[str, Any] = {

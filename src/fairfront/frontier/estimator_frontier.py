@@ -14,15 +14,11 @@ from numpy.typing import NDArray
 
 from ..exceptions import FairfrontWarning, InputError, progress_bar
 from ..objectives import Array
-from ..objectives.people import FEWEST
 from ..pareto import nondominated
 from ..problems import EstimatorProblem, Reading, blas_threads
 from ..problems.pieces import feature_names
 from ..problems.resources import LEAST, check_time
 from ..solvers import Status, Weighting
-from ..solvers.base import Journal
-from ..solvers.fingerprints import estimator_fingerprint
-from ..solvers.journal import open_journal
 from ..solvers.search import StopSearch, met, search
 from .estimator_models import EstimatorModels
 from .frontier import Frontier
@@ -42,14 +38,11 @@ def trace_estimator(
     problem: EstimatorProblem,
     config: Weighting,
     progress: bool | Literal["auto"] = "auto",
-    checkpoint: Any = None,
-    resume: bool = False,
     judge: Judge | None = None,
 ) -> Frontier:
     """Trace an estimator's frontier by weighted fits; every fit moves the bar, also those on all rows.
 
-    A checkpoint keeps what fits were measured to be, not the models: those on all rows are fitted again. ``judge`` may
-    add what predictions of rows that were left out say of the points.
+    ``judge`` may add what predictions of rows that were left out say of the points.
     """
     fits_in_all = problem.fits(config.max_fits, config.lazy)
     check_time(LEAST * fits_in_all, 0.0, f"{fits_in_all:.3g} fits")
@@ -60,8 +53,7 @@ def trace_estimator(
             done.append(1)
             bar.update(len(done), f"{len(done)} fits of {type(problem.estimator).__name__}")
 
-        with open_journal(checkpoint, resume, lambda: estimator_fingerprint(problem, search=config.search)) as journal:
-            fits = _read_all(problem, config, None, on_fit, journal)
+        fits = _read_all(problem, config, None, on_fit)
         front, kept = _assemble(problem, fits, config, on_fit)
         return front if judge is None else judge(front, kept)
 
@@ -83,32 +75,12 @@ def _read_all(
     config: Weighting,
     cap: float | None,
     on_fit: OnFit = lambda: None,
-    journal: Journal | None = None,
 ) -> list[Reading]:
-    """Run the search; a fit that fails ends it, and what was found so far is kept and the failure told.
-
-    Gaps of so few people that counts could be read from them are not written.
-    """
-    kept, few = Journal() if journal is None else journal, problem.smallest_held() < FEWEST
-    if few and kept.keeps:
-        warnings.warn(
-            f"the checkpoint keeps no fits, because gaps are measured on a (group, label) cell of fewer than {FEWEST} "
-            "held-out rows and would reveal them; a resumed run fits again.",
-            FairfrontWarning,
-            stacklevel=4,
-        )
-    kept = Journal() if few else kept
+    """Run the search; a fit that fails ends it, and what was found so far is kept and the failure told."""
 
     def read(multipliers: Array) -> Reading:
-        known = kept.recall("fit", multipliers)
-        if known is not None:  # its model is fitted again when it is needed
-            for _ in range(problem.fits_per_reading):
-                on_fit()
-            numbers, arrays = known.numbers, known.arrays
-            measured = (float(numbers["loss"]), arrays["gaps"], arrays["driven"])
-            return Reading(known.asked, *measured, heuristic=bool(numbers["heuristic"]))
         try:
-            found = problem.read(multipliers, on_fit)
+            return problem.read(multipliers, on_fit)
         except InputError:
             raise
         except Exception as error:  # any learner, any error: the fits so far are worth keeping
@@ -121,9 +93,6 @@ def _read_all(
                 stacklevel=5,
             )
             raise StopSearch(str(error)) from error
-        measures = {"gaps": found.gaps, "driven": found.driven}
-        kept.note("fit", multipliers, measures, loss=found.loss, heuristic=found.heuristic)
-        return found
 
     return search(problem, config, read, cap)
 

@@ -214,13 +214,12 @@ def _counted(clipped: int) -> str:
 def readings_judge(
     folds: Folds,
     rows: tuple[Any, Any, Any],
-    read: Callable[[Array], Reading] | None = None,
     person: Any = None,
     asked: Asked = True,
 ) -> Judge:
     """Return what judges a learner's points on the predictions that their fits were measured on.
 
-    ``rows`` are labels, groups and weights. Fits that a checkpoint recalled are made again by ``read``.
+    ``rows`` are labels, groups and weights.
     """
     if folds.same:
         raise InputError("held_out=True needs rows that fits have not seen, found cv='train'; use a number of folds.")
@@ -232,12 +231,8 @@ def readings_judge(
     made = alone[parts] if parts < 2 else f"predictions of {parts} folds"
 
     def judge(front: Frontier, fits: Sequence[Reading]) -> Frontier:
-        held, kept = folds.held, (fit.scores for fit in fits)
-        again = (
-            read(fit.multipliers).scores if scores is None and read is not None else scores
-            for fit, scores in zip(fits, kept, strict=True)
-        )
-        scores = np.stack([_known(each)[:, held] for each in again])
+        held = folds.held
+        scores = np.stack([_known(fit.scores)[:, held] for fit in fits])
         return judged_scores(front, rows, scores, made, operating_of(asked), held, codes, parts)
 
     return judge

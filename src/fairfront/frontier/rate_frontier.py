@@ -120,8 +120,8 @@ def as_rates(units: Any) -> Rates | None:
 
 
 IDLE = {
-    **{"surrogate": "loss", "solver": "newton", "resume": False},
-    **dict.fromkeys(("preferences", "preference", "max_loss_gap", "checkpoint")),
+    **{"surrogate": "loss", "solver": "newton"},
+    **dict.fromkeys(("preferences", "preference", "max_loss_gap")),
 }
 """What only a frontier in losses has, and what each of them is where nobody asked for it."""
 

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, Literal
 
 import numpy as np
 
-from .. import __version__
 from ..exceptions import InputError, Progress, progress_bar
 from ..measures.cutoffs import Operating
 from ..objectives import Groups
-from ..solvers.base import Journal
-from ..solvers.fingerprints import digest
-from ..solvers.journal import journal_of
-from ..storage.checkpoints import Fingerprint
 from ..validation import check_confidence, check_flag, check_progress, check_seed
 from ..validation.inputs import check_matrix, check_rows, check_weights
 from .arguments import (
@@ -70,8 +64,6 @@ def alternatives(
     confidence: float = 0.95,
     limit: bool = True,
     random_state: int | None = 0,
-    checkpoint: Any = None,
-    resume: bool = False,
     progress: bool | Literal["auto"] = "auto",
 ) -> Alternatives:
     """Search for a model that does the incumbent's job and treats groups less unequally, and test what is found.
@@ -131,9 +123,6 @@ def alternatives(
         Whether to estimate the least error of any rule that does not see the group, at every gap: learners of label and
         group are fitted for it, to at most 50 000 rows.
     random_state : int, seed of splits and fits
-    checkpoint, resume : path, bool
-        File that takes note of every split that was done, small and without data. With ``resume=True`` a search of the
-        same data and settings goes on from it (or begins); the first split, whose models are offered, is made again.
     progress : bool or "auto"
 
     Returns
@@ -172,38 +161,23 @@ def alternatives(
     own = read_names(columns, X)
     data = Data(X, labels, texts, task, sample, wanted.notions, reference, here.answers, given, own)
     plan = Plan(wanted, names, budget, seed, approval_rate)
-
-    def owner() -> Fingerprint:
-        asked = {"keep": wanted, "families": names, "random_state": seed, "approval_rate": approval_rate}
-        known = {name: digest(value) for name, value in {**asked, "fairfront": __version__}.items()}
-        rows = (data.X, codes, sample.weight, texts, labelled, prices, people, here.answers)
-        return Fingerprint(known, digest((*rows, [each for _, each in given.values()])))
-
-    with journal_of(checkpoint, resume, owner) as journal, progress_bar(progress, "searching", budget.splits) as bar:
-        first, splits, stopped = _searched(data, plan, started, journal, bar)
+    with progress_bar(progress, "searching", budget.splits) as bar:
+        first, splits, stopped = _searched(data, plan, started, bar)
     known: dict[str, Any] = {**vars(plan), "splits": splits, "stopped": stopped, "alpha": alpha, "limit": limit}
     return result_of(Search(data=data, incumbent=here, outcome=first, **known))
 
 
-def _searched(
-    data: Data, plan: Plan, started: float, journal: Journal, bar: Progress
-) -> tuple[Outcome, tuple[Split, ...], str]:
+def _searched(data: Data, plan: Plan, started: float, bar: Progress) -> tuple[Outcome, tuple[Split, ...], str]:
     """Return the first split whole, and of all splits what the p-value rests on."""
     atoms, splits, fits, budget = atoms_of(data), list[Split](), 0, plan.budget
     first: Outcome | None = None
     for k in range(budget.splits):
         if first is not None and (why := budget.over(fits, started)):
             return first, tuple(splits), f"after {k} of {budget.splits} splits, {why}"
-        known = journal.recall("split", np.array([k]))
-        if known is None or first is None:
-            found = search_split(data, plan, k, budget.left(fits), atoms)
-            first = first or found
-            splits.append(Split(found.p, found.fits, found.candidates[0].family if found.candidates else ""))
-        else:
-            splits.append(Split(**known.numbers))
-        if known is None:
-            journal.note("split", np.array([k]), {}, **asdict(splits[-1]))
-        fits += splits[-1].fits
+        found = search_split(data, plan, k, budget.left(fits), atoms)
+        first = first or found
+        splits.append(Split(found.p, found.fits, found.candidates[0].family if found.candidates else ""))
+        fits += found.fits
         bar.update(k + 1, f"{k + 1} splits, {fits} fits")
     assert first is not None
     return first, tuple(splits), f"all {budget.splits} splits were done"

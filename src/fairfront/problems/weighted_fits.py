@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Memory, Parallel, delayed
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, setting, spelled
@@ -30,7 +30,7 @@ class EstimatorProblem:
 
     ``objectives`` are those of the training loss, whose algebra turns multipliers into weights; ``criterion`` those
     whose gaps are lowered (the same ones, or rates of decisions); ``signs`` (q,) turn its gaps into the direction of
-    loss gaps. ``begun`` holds the shared trees of every fold, and under None those of all rows.
+    loss gaps. ``begun`` holds the shared trees of every fold, and under None those of all rows; ``memory`` keeps fits.
     """
 
     estimator: Any
@@ -45,6 +45,7 @@ class EstimatorProblem:
     fit_params: Mapping[str, Any] = field(default_factory=dict)
     shared: learners.SharedTrees | None = None
     begun: dict[int | None, Any] = field(default_factory=dict)
+    memory: Memory = field(default_factory=lambda: Memory(None))
     keeps_scores: bool = False
 
     @property
@@ -85,11 +86,6 @@ class EstimatorProblem:
     def check(self) -> None:
         for each in (self.objectives, self.criterion):
             fit_rows.cell_values(each, np.zeros((each.n_scores, len(self.codes))), self.folds.held)
-
-    def smallest_held(self) -> float:
-        """Return how many held-out rows the smallest (group, label) cell is measured on."""
-        rows = replace(self.objectives.layout.cells, row_weight=None)
-        return float(fit_rows.held_weights(rows, self.folds.held).min())
 
     def omega(self, multipliers: Array) -> Array:
         return np.asarray(self.algebra.p + self.algebra.B.T @ multipliers)
@@ -132,7 +128,8 @@ class EstimatorProblem:
         seen = self._seen(rows, only)
         if self.shared and (grown := self.shared.grow(begun, *seen, self.fit_params)) is not None:
             return grown
-        return learners.fit_learner(self.estimator, *seen[1:], self.seed, self.fit_params)
+        fit = self.memory.cache(learners.fit_learner)
+        return fit(self.estimator, *seen[1:], self.seed, self.fit_params)
 
     def fit_and_score(self, rows: WeightedRows, fit: Ints, held: Ints, begun: Any) -> tuple[Any, Array]:
         """Fit to some rows and score others; the model itself is kept only when it is its own measure."""
@@ -182,6 +179,7 @@ def estimator_problem(
     random_state: int | None = None,
     fit_params: Mapping[str, Any] | None = None,
     shared_trees: float = 0.0,
+    memory: Any = None,
     person: Any = None,
     signs: Signs = (),
     **known: Any,
@@ -225,7 +223,8 @@ def estimator_problem(
     who = None if person is None else fit_rows.person_codes(person, rows.n, rows.kept)
     folds = fit_rows.find_folds(cv, *rows.whole, rows.kept, objectives.layout.cells, not regression, seed, who)
     values, fits = codes.astype(np.float64), (folds, seed, n_jobs, fit_params or {}, shared)
-    problem = EstimatorProblem(estimator, rows.X, values, objectives, driven, _signs(driven.layout), *fits)
+    kept = memory if isinstance(memory, Memory) else Memory(memory, verbose=0)  # None keeps nothing
+    problem = EstimatorProblem(estimator, rows.X, values, objectives, driven, _signs(driven.layout), *fits, memory=kept)
     problem.check()
     return problem
 

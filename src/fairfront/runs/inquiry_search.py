@@ -110,8 +110,6 @@ def searched(
     inquiry: Inquiry,
     champion: Champion | None = None,
     *,
-    checkpoint: Any = None,
-    resume: bool = False,
     progress: Any = "auto",
     on_read: Any = None,
 ) -> tuple[Alternatives, Asked]:
@@ -141,8 +139,6 @@ def searched(
             if inquiry.candidates is None
             else {name: rows.numbers(name) for name in inquiry.candidates},
             columns=[block.name for block in rows.encoder.blocks for _ in block.feature_names],
-            checkpoint=checkpoint,
-            resume=resume,
             progress=progress,
             **inquiry.question,
         )

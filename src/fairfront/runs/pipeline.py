@@ -20,7 +20,6 @@ from ..measures.disclosure import LIMIT
 from ..objectives import warn_of_names
 from ..objectives.people import rounded
 from ..solvers import Status
-from ..storage.checkpoints import check_checkpoint
 from ..storage.folders import make_folder, turn, write_folder
 from ..tables import open_source
 from ..validation import check_progress, is_dask
@@ -53,8 +52,6 @@ def trace_table(
     target: str,
     groups: str | Iterable[str] | None = None,
     group_probabilities: str | Iterable[str] | None = None,
-    checkpoint: Any = None,
-    resume: bool = False,
     progress: Any = "auto",
     **settings: Any,
 ) -> Run:
@@ -70,8 +67,6 @@ def trace_table(
         Columns of groups, ``"sex,race:ref=White"``; they are not features unless ``use_sensitive=True``.
     group_probabilities : str or sequence of str
         In the place of groups: columns of probabilities, one per group, ``"p_black,p_white:ref"``; never features.
-    checkpoint, resume
-        As in `trace`: reading and judging are done again, tracing goes on where it was.
     progress : bool or "auto"
     **settings
         The other fields of `Settings`: ``favourable`` (the value of the target that is good for the person),
@@ -85,7 +80,7 @@ def trace_table(
     """
     check_progress(progress)
     known = Settings.of(target=target, groups=groups, group_probabilities=group_probabilities, **settings)
-    return run_of(data, known, progress, checkpoint=checkpoint, resume=resume, on_read=_warn_of_columns)
+    return run_of(data, known, progress, on_read=_warn_of_columns)
 
 
 def _warn_of_columns(ready: Prepared) -> None:
@@ -103,21 +98,16 @@ def run_of(
     data: Any,
     settings: Settings,
     progress: Any = "auto",
-    *,
-    checkpoint: Any = None,
-    resume: bool = False,
     on_read: Callable[[Prepared], None] | None = None,
 ) -> Run:
     """``on_read`` is told what was read before anything is traced."""
-    if checkpoint is not None or resume is not False:
-        check_checkpoint(checkpoint, resume)
     warn_of_names((PROXY,) if settings.group_probabilities else ())
     with warnings.catch_warnings(action="ignore", category=ProxyWarning):  # said above, once
         source = open_source(data, **settings.opening)
         ready = prepare(source, settings, progress)
         if on_read is not None:
             on_read(ready)
-        front = traced(ready, checkpoint=checkpoint, resume=resume, progress=progress)
+        front = traced(ready, progress=progress)
         sha = source.sha256()
         origin = FRAME if sha is None else {"name": Path(data).name, "sha256": sha}
         run = judged(Run(front, ready.encoder, {}), ready, progress)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,9 @@ from ..validation import MOST_POINTS, Registry, check_count, check_positive
 from ..validation.inputs import check_preferences
 
 if TYPE_CHECKING:
-    from ..storage.checkpoints import Entry
     from .loop import Aim, Outcome
 
 Mask = NDArray[np.bool_]
-Arrays = Mapping[str, NDArray[Any]]
 Path = Literal["worst_gap", "proportional"]
 Accepted = Literal["preferences", "caps", "uneven gaps", "estimators"]
 OnPoint = Callable[[int, str, int], None]
@@ -31,7 +29,6 @@ TINY = 1e-300  # the smallest number that is divided by, where a quotient of zer
 CLOSED = 1e-12  # smallest cap whose slope is taken: that of a gap function is 0 at 0
 SMOOTHING = 0.2
 """Width over which default solvers round a loss with a kink; the values reported are those of the loss itself."""
-NOTHING = np.zeros(0)
 UNFINISHED = ("RUNNING", "OUT_OF_REACH", "WEAK", "STALLED", "STUCK", "UNATTAINED", "LIMIT", "VISITED")
 
 
@@ -150,29 +147,6 @@ class Request:
         return len(pi), pi
 
 
-class Journal:
-    """Answers of a run in the order they were asked for; this one keeps nothing, `journal.FileJournal` a checkpoint."""
-
-    keeps: ClassVar[bool] = False
-
-    def recall(self, kind: str, asked: NDArray[Any] = NOTHING) -> Entry | None:
-        """The answer that comes next, if it is known and one to this question."""
-
-    def note(self, kind: str, asked: NDArray[Any], arrays: Arrays, again: bool = False, **numbers: Any) -> None:
-        """Keep an answer; ``again`` replaces the last one by what it has become."""
-
-    def weights(self, found: Callable[[], Array]) -> Array:
-        return found()
-
-    def seed(self, given: int | None) -> int | None:
-        return given
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
-
-
 @dataclass(frozen=True)
 class Solved:
     """A point of a frontier as a solver hands it over.
@@ -228,26 +202,24 @@ class Solver:
         problem, loss = problem.framed(), problem.loss.smoothed(SMOOTHING)
         return problem if loss == problem.loss else problem.with_loss(loss)
 
-    def trace(self, problem: LinearProblem, request: Request, journal: Journal, on_point: OnPoint) -> list[Solved]:
+    def trace(self, problem: LinearProblem, request: Request, on_point: OnPoint) -> list[Solved]:
         """Return points from plain training to the smallest gap, or those of the preferences asked for.
 
         Parameters
         ----------
         problem : LinearProblem
         request : Request
-        journal : Journal that takes note of what is found, for a checkpoint; one without a path keeps nothing
         on_point : OnPoint
         """
         raise InputError(f"solver {self.name!r} traces no frontier of linear models; use solver='newton'.")
 
-    def solve(self, problem: Any, aim: Aim, journal: Journal) -> Outcome:
+    def solve(self, problem: Any, aim: Aim) -> Outcome:
         """Return where single runs end, on a problem as `working` gives it.
 
         Parameters
         ----------
         problem : any problem that has what the solver needs
         aim : Aim
-        journal : Journal
         """
         raise InputError(f"solver {self.name!r} solves no single points; use solver='newton'.")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +12,7 @@ from ..objectives import Array
 from ..objectives.losses import Hinge, SmoothedHinge
 from ..problems import LinearProblem
 from ..problems.pieces import Piece
-from .base import SMOOTHING, Journal, Mask, Path, Status, Target, tops
+from .base import SMOOTHING, Mask, Path, Status, Target, tops
 from .knots import NEAR, first_knot, knot_solver, solve_caps, solve_knot
 from .least_distance import least_distance
 from .quadratic import factor
@@ -78,8 +77,7 @@ def _squeezed(solver: KnotSolver, start: Knot, row: Array, room: Array) -> tuple
     price = DEARER * max(paid, 0.1 * abs(solver.loss(start)), FREE * solver.size)
     at, found, least = start, start, 1.0
     for _ in range(SQUEEZES):
-        asked = np.concatenate([row, room, [price]])
-        at = solver.journaled("squeeze", asked, partial(_elastic, solver, at, row, room, price))
+        at = _elastic(solver, at, row, room, price)
         share = min(_excess(solver, at.L, row, room), 1.0)
         share = 0.0 if share < AT_CAPS else share + ABOVE * min(share, 1.0 - share)
         knot = solve_caps(solver, at, row + share * room)
@@ -171,12 +169,12 @@ def past_zero(solver: KnotSolver, overshoot: float, last: Knot, start: Knot, cou
 
 
 def unrounded(
-    newton: Newton, problem: LinearProblem, plain: Knot, knots: list[Knot], journal: Journal, path: Path | None = None
+    newton: Newton, problem: LinearProblem, plain: Knot, knots: list[Knot], path: Path | None = None
 ) -> list[Knot]:
     """Solve points of a rounded hinge for the loss itself, that of ``problem``; ``plain`` is unconstrained training."""
     work = newton.working(problem)
-    first = at_kinks(knot_solver(replace(newton, no_group_worse=None), work, plain.W, journal), problem, plain)
-    solver = replace(knot_solver(newton, problem, first.W, journal), problem=work)  # guards of the loss itself
+    first = at_kinks(knot_solver(replace(newton, no_group_worse=None), work, plain.W), problem, plain)
+    solver = replace(knot_solver(newton, problem, first.W), problem=work)  # guards of the loss itself
     return [first if knot is plain else at_kinks(solver, problem, knot, path) for knot in knots]
 
 
@@ -254,7 +252,6 @@ def polished(
     exact: LinearProblem,
     ends: Outcome,
     target: Target | None,
-    journal: Journal,
     path: Path | None = None,
     every: bool = False,
 ) -> Outcome:
@@ -266,7 +263,7 @@ def polished(
     from .newton import Newton
 
     algebra, kinks = problem.algebra, exact.loss != problem.loss
-    solver = knot_solver(Newton(), problem, ends.W[0], journal)
+    solver = knot_solver(Newton(), problem, ends.W[0])
     W, L, status, none = ends.W.copy(), ends.L.copy(), list(ends.status), np.zeros(len(solver.rows.b))
     target = target or Target.from_caps(algebra.violation(algebra.gaps(ends.L)))
     for r in [r for r in range(len(W)) if every or status[r].solved]:

@@ -14,7 +14,7 @@ from ..objectives.losses import Squared
 from ..problems import LinearProblem
 from ..problems.point import DENSE_LIMIT
 from ..problems.samples import on_few
-from .base import TINY, Journal, Mask, Status, Target
+from .base import TINY, Mask, Status, Target
 from .constraints import constraints
 from .sqp import PRECISE, Knot, KnotSolver
 
@@ -76,13 +76,13 @@ def plain_training(newton: Newton, problem: LinearProblem, start: Array | None =
     return found.W, x
 
 
-def knot_solver(newton: Newton, problem: LinearProblem, plain: Array, journal: Journal | None = None) -> KnotSolver:
+def knot_solver(newton: Newton, problem: LinearProblem, plain: Array) -> KnotSolver:
     """Return the solver of points after plain training (K, d), with the constraints that the options ask for."""
     rows = constraints(newton, problem, plain)
     loss = float(rows.p @ problem.values(plain[None])[0])
     rough = 0.5 * problem.rows.target_variance if problem.task.kind == "regression" else 1.0
     size = max(loss, SMALLEST * rough, TINY)
-    return KnotSolver(problem.without_metric(), rows, newton.tol, newton.max_iter, size, journal or Journal())
+    return KnotSolver(problem.without_metric(), rows, newton.tol, newton.max_iter, size)
 
 
 def first_knot(solver: KnotSolver, plain: Array) -> Knot:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -11,19 +11,20 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, UnboundedError
 from ..objectives import Algebra, Array
+from ..pareto import nondominated, spread
 from ..problems import LinearProblem, Point
 from ..problems.resources import check_steps
 from ..validation import refuse
 from ..validation.inputs import shape_of
-from .base import TARGETS, Journal, Mask, OnPoint, Path, Request, Solved, Solver, Status, Target, check_needs
+from .base import TARGETS, Mask, OnPoint, Path, Request, Solved, Solver, Status, Target, check_needs
 from .hard_points import polished
-from .journal import Archive, Ids, RunLog, of_few
 
 KEPT = 100  # points on the way that are kept where nothing else is asked for
 UNBOUNDED = -1e15  # objectives below this fall for ever: no loss of finite data gets there
 ENOUGH = 1e-4  # share of the promised decrease that a step has to keep (Armijo's rule)
-EVERY = 25  # steps after which a checkpoint takes note of all runs
+PILED = 20  # how many times its size an archive may hold before it is thinned: often enough for memory, seldom for time
 
+Ids = NDArray[np.intp]
 OnIterate = Callable[[int, Ids, Point], None]
 """Is told the step, the runs that took it, and where they are."""
 
@@ -34,12 +35,6 @@ class State:
 
     def take(self, runs: Mask) -> Self:
         return replace(self, **{name: part[runs] for name, part in vars(self).items()})
-
-    def stored(self) -> dict[str, NDArray[Any]]:
-        return {f"state.{name}": part for name, part in vars(self).items()}
-
-    def restored(self, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        return replace(self, **{name: arrays[f"state.{name}"] for name in vars(self)})
 
 
 @dataclass(frozen=True)
@@ -62,9 +57,7 @@ class Aim:
 class Outcome:
     """Where R runs ended: weights, cells, objectives (R, m), status, steps.
 
-    ``history`` holds the objectives of every accepted iterate of each run, ``passes`` counts passes over the data,
-    ``certificate`` (R,) is the largest certificate of any direction taken (NaN where directions have none). Where a gap
-    is one of fewer than `FEWEST` rows, a checkpoint keeps no history: in a resumed run, steps before it are NaN.
+    ``history`` holds the objectives of every accepted iterate of each run, ``passes`` counts passes over the data.
     """
 
     W: Array
@@ -74,21 +67,15 @@ class Outcome:
     n_iter: NDArray[np.intp]
     history: tuple[Array, ...]
     passes: int
-    certificate: Array | None = None
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The next move of every run, and the status of those that stop here instead.
-
-    ``certificate`` (R,) of a common descent direction is at most 0, up to rounding, when no objective rises along it
-    (Lemma 1): the paper's |d|^2 - min_i <d, g_i> in paper mode, the worst -cos(d, g_i) in `PDO`.
-    """
+    """The next move of every run, and the status of those that stop here instead."""
 
     beta: Array
     status: list[Status]
     memo: Any = None
-    certificate: Array | None = None
 
     def take(self, runs: Mask) -> Plan:
         memo = None if self.memo is None else {key: value[runs] for key, value in self.memo.items()}
@@ -147,14 +134,13 @@ class Descent(Solver):
         """
         raise NotImplementedError
 
-    def aim(self, problem: LinearProblem, request: Request, journal: Journal) -> tuple[Array, Target]:
+    def aim(self, problem: LinearProblem, request: Request) -> tuple[Array, Target]:
         """Return starting weights (1 or R, K, d) and the target of every run: random starts that go anywhere.
 
         Parameters
         ----------
         problem : LinearProblem
         request : Request
-        journal : Journal
         """
         if not isinstance(request.preferences, (int, np.integer, type(None))):
             expected = "a number of starts for a solver without preferences; use solver='pb_pdo' for preference vectors"
@@ -173,28 +159,27 @@ class Descent(Solver):
         return W[None] if W.ndim == 2 else W
 
     def _finish(
-        self, problem: Any, exact: Any, ends: Outcome, target: Target | None, journal: Journal, path: Path | None = None
+        self, problem: Any, exact: Any, ends: Outcome, target: Target | None, path: Path | None = None
     ) -> Outcome:
         """Solve ends for the loss itself where its kinks were rounded; runs that go anywhere keep their gaps."""
         if exact is None or exact.loss == problem.loss:
             return ends
         wanted = target if "preferences" in self.accepts else None
-        return polished(problem, exact, ends, wanted, journal, self.path if wanted is None else path)
+        return polished(problem, exact, ends, wanted, self.path if wanted is None else path)
 
-    def trace(self, problem: LinearProblem, request: Request, journal: Journal, on_point: OnPoint) -> list[Solved]:
+    def trace(self, problem: LinearProblem, request: Request, on_point: OnPoint) -> list[Solved]:
         """Return the ends of all runs, which go as one batch, and what they passed on their way."""
         asked = request.preferences
         count = asked if isinstance(asked, (int, np.integer)) else next(iter(shape_of(asked, "preferences")), 0)
         check_steps(problem, int(count) or TARGETS, self.max_iter, type(self)().max_iter)
-        work, seed = self.working(problem), journal.seed(request.random_state)
-        start, target = self.aim(work, replace(request, random_state=seed), journal)
+        work = self.working(problem)
+        start, target = self.aim(work, request)
         algebra, runs = work.algebra, len(target.pi)
 
         def axes_of(L: Array) -> Array:
             return np.column_stack([algebra.loss(L), algebra.worst(L)])
 
-        hidden = journal.keeps and of_few(work)
-        archive = Archive(request.n_points or KEPT, (lambda W: axes_of(work.values(W))) if hidden else None)
+        archive = Archive(request.n_points or KEPT)
         going = set(range(runs))
 
         def on_iterate(iteration: int, ids: Ids, point: Point) -> None:
@@ -203,18 +188,17 @@ class Descent(Solver):
                 going.intersection_update(ids.tolist())
             on_point(runs - len(going), f"step {iteration}, {len(going)} of {runs} runs going", runs)
 
-        outcome = run(work, self, start, target, on_iterate, seed, journal, archive)
-        outcome = self._finish(work, problem.framed(), outcome, target, journal, self.path)
+        outcome = run(work, self, start, target, on_iterate, request.random_state)
+        outcome = self._finish(work, problem.framed(), outcome, target, self.path)
         seen = archive.points()[1]
         W = work.to_user(np.concatenate([outcome.W, seen]))
         status = (*outcome.status, *([Status.VISITED] * len(seen)))
         pi = np.concatenate([target.pi, np.full((len(seen), algebra.m), np.nan)])
         return [Solved(*each) for each in zip(W, status, pi, strict=True)]
 
-    def solve(self, problem: Any, aim: Aim, journal: Journal) -> Outcome:
-        seed = journal.seed(aim.random_state)
-        outcome = run(problem, self, aim.start, aim.target, aim.on_iterate, seed, journal)
-        return self._finish(problem, aim.exact, outcome, aim.target, journal)
+    def solve(self, problem: Any, aim: Aim) -> Outcome:
+        outcome = run(problem, self, aim.start, aim.target, aim.on_iterate, aim.random_state)
+        return self._finish(problem, aim.exact, outcome, aim.target)
 
 
 def run(
@@ -224,38 +208,20 @@ def run(
     target: Target | None = None,
     on_iterate: OnIterate | None = None,
     random_state: int | None = None,
-    journal: Journal | None = None,
-    archive: Archive | None = None,
 ) -> Outcome:
-    """Iterate until every run has stopped.
-
-    With a ``journal`` that keeps, the state is noted after every `EVERY` steps together with that of the ``archive``,
-    and runs go on from what was noted: their cells are evaluated anew, as a resumed run has to do.
-    """
+    """Iterate until every run has stopped."""
     check_needs(solver, problem)
     problem, W, state = solver.prepare(problem, start, target, np.random.default_rng(random_state))
     algebra: Algebra = problem.algebra
-    log = RunLog(problem, W, target, journal or Journal(), archive)
     report: OnIterate = on_iterate or (lambda iteration, ids, point: None)
-    if log.known is None:
-        begun, ids, point = 1, np.arange(len(W)), problem.cells(W)
-        log.history = [[h] for h in algebra.objectives(point.L)]
-        report(0, ids, point)
-    else:
-        begun, ids = int(log.known.numbers["iteration"]), log.known.arrays["ids"]
-        if len(ids):
-            point, state = problem.cells(log.W[ids]), state.restored(log.known.arrays)
-    for iteration in range(begun, solver.max_iter + 1) if len(ids) else ():
-        if log.journal.keeps and iteration > begun and (iteration - 1) % EVERY == 0:
-            log.W[ids] = point.W
-            log.note(iteration, {"ids": ids, **state.stored()})
-            point = problem.cells(point.W)
+    ids, point = np.arange(len(W)), problem.cells(W)
+    ends = _Ends(W.copy(), algebra.objectives(point.L), len(algebra.p))
+    report(0, ids, point)
+    for iteration in range(1, solver.max_iter + 1):
         plan, state = solver.plan(algebra, point, state)
-        if plan.certificate is not None:
-            log.certificate[ids] = np.fmax(log.certificate[ids], plan.certificate)
         going = np.array([status is Status.RUNNING for status in plan.status])
         if not going.all():
-            log.finish(ids[~going], point.take(~going), [s for s in plan.status if s is not Status.RUNNING])
+            ends.finish(ids[~going], point.take(~going), [s for s in plan.status if s is not Status.RUNNING])
             ids, point, state, plan = ids[going], point.take(going), state.take(going), plan.take(going)
         if not len(ids):
             break
@@ -267,16 +233,64 @@ def run(
             )
         taken, state = solver.judge(algebra, point, new, plan, state)
         point = new.where(taken, point)
-        log.add(ids[taken], algebra.objectives(point.L[taken]), iteration)
+        ends.add(ids[taken], algebra.objectives(point.L[taken]), iteration)
         if taken.any():
             report(iteration, ids[taken], point.take(taken))
     if len(ids):
         plan, state = solver.plan(algebra, point, state)
-        log.finish(ids, point, [Status.LIMIT if s is Status.RUNNING else s for s in plan.status])
-    if log.journal.keeps:
-        if log.known is None or len(log.known.arrays["ids"]):
-            log.note(solver.max_iter + 1, {"ids": np.zeros(0, dtype=np.intp)})
-        log.L = problem.cells(log.W).L  # evaluated together, now and when resumed
-    history = tuple(np.array(h) for h in log.history)
-    h, status = algebra.objectives(log.L), tuple(log.status)
-    return Outcome(log.W, log.L, h, status, log.n_iter, history, log.passes, log.certificate)
+        ends.finish(ids, point, [Status.LIMIT if s is Status.RUNNING else s for s in plan.status])
+    return ends.outcome(algebra)
+
+
+class _Ends:
+    """What a batch of runs has found so far."""
+
+    def __init__(self, W: Array, h: Array, k: int) -> None:
+        runs = len(W)
+        self.W, self.L = W, np.zeros((runs, k))
+        self.status, self.n_iter, self.passes = [Status.RUNNING] * runs, np.zeros(runs, dtype=np.intp), 1
+        self.history = [[first] for first in h]
+
+    def add(self, ids: Ids, h: Array, iteration: int) -> None:
+        self.passes += 1
+        self.n_iter[ids] = iteration
+        for run, objectives in zip(ids, h, strict=True):
+            self.history[run].append(objectives)
+
+    def finish(self, ids: Ids, point: Point, status: list[Status]) -> None:
+        self.W[ids], self.L[ids] = point.W, point.L
+        for run, reason in zip(ids, status, strict=True):
+            self.status[run] = reason
+
+    def outcome(self, algebra: Algebra) -> Outcome:
+        history = tuple(np.array(h) for h in self.history)
+        objectives = algebra.objectives(self.L)
+        return Outcome(self.W, self.L, objectives, tuple(self.status), self.n_iter, history, self.passes)
+
+
+class Archive:
+    """Keep points that no other dominates on ``axes`` (loss and worst gap per notion).
+
+    When there are more than ``size``, they are thinned by a fixed rule (`spread`), so that equal input gives an
+    equal archive whatever the machine.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._axes: list[Array] = []
+        self._weights: list[Array] = []
+
+    def add(self, axes: Array, weights: Array) -> None:
+        """Axes (N, a), weights (N, K, d)."""
+        self._axes.append(axes)
+        self._weights.append(weights)
+        if sum(map(len, self._axes)) > PILED * self.size:
+            axes, weights = self.points()
+            self._axes, self._weights = [axes], [weights]
+
+    def points(self) -> tuple[Array, Array]:
+        """Axes and weights, thinned to ``size``."""
+        axes, weights = (np.concatenate(part) for part in (self._axes, self._weights))
+        kept = np.flatnonzero(nondominated(axes))
+        kept = kept[spread(axes[kept], self.size)]
+        return axes[kept], weights[kept]

@@ -15,7 +15,7 @@ from ..objectives import Array
 from ..problems import FirstOrder, LinearProblem, SecondOrder, WeightedFit
 from ..problems.resources import check_points
 from ..validation import check_choice, check_count, check_flag, check_positive
-from .base import TARGETS, Accepted, Journal, OnPoint, Path, Request, Solved, Solver, Status, Target, check_needs, tops
+from .base import TARGETS, Accepted, OnPoint, Path, Request, Solved, Solver, Status, Target, check_needs, tops
 from .hard_points import approach, past_zero, restarted, unrounded
 from .knots import (
     MOST,
@@ -95,7 +95,7 @@ class Newton(Solver):
         rows = replace(algebra, names=names, B=algebra.B[kept], b=algebra.b[kept], two_sided=np.zeros(sum(kept), bool))
         return problem.with_algebra(replace(rows, notion_of=algebra.notion_of[kept], signs=algebra.signs[:, kept]))
 
-    def trace(self, problem: LinearProblem, request: Request, journal: Journal, on_point: OnPoint) -> list[Solved]:
+    def trace(self, problem: LinearProblem, request: Request, on_point: OnPoint) -> list[Solved]:
         """Return even points, points where the path bends, or one per preference; plain training is among them."""
         check_needs(self, problem)
         asked, pi = request.targets(problem.algebra.names, least=2)
@@ -110,9 +110,9 @@ class Newton(Solver):
             on_point(min(done, total), f"{done} points solved", total)
 
         work = self.working(problem)
-        knots = newton_path(work, self, count, pi, on_knot, journal)
+        knots = newton_path(work, self, count, pi, on_knot)
         if work.loss != problem.loss:
-            knots = unrounded(self, problem.framed(), knots[0 if pi is None else -1], knots, journal, self.path)
+            knots = unrounded(self, problem.framed(), knots[0 if pi is None else -1], knots, self.path)
         if count is not None and pi is None:
             _warn_of_fewer(knots, count, problem.framed())
         return solved_points(work, knots)
@@ -133,20 +133,20 @@ class Newton(Solver):
         start, last = (replace(knot, W=w) for knot, w in zip((solved[0], solved[-1]), W, strict=True))
         return solved_points(work, past_zero(solver, share, last, start, TARGETS)) if last.status.solved else []
 
-    def solve(self, problem: Any, aim: Aim, journal: Journal) -> Outcome:
+    def solve(self, problem: Any, aim: Aim) -> Outcome:
         check_needs(self, problem)
         target = aim.target
         assert target is not None
         begin = None if aim.start is None else aim.start.reshape(-1, problem.K, problem.d)[0]
-        plain = journal.weights(lambda: plain_training(self, problem, begin)[0])
-        solver = knot_solver(self, problem, plain, journal)
+        plain = plain_training(self, problem, begin)[0]
+        solver = knot_solver(self, problem, plain)
         first = first_knot(solver, plain)
         if target.by_preference.all():
             knots = preferred(solver, first, target.pi)
         else:
             knots = [one_cap(solver, first, caps) for caps in target.caps]
         if aim.exact is not None and aim.exact.loss != problem.loss:
-            knots = unrounded(self, aim.exact, first, knots, journal)
+            knots = unrounded(self, aim.exact, first, knots)
         W, L = np.stack([k.W for k in knots]), np.stack([k.L for k in knots])
         objectives = problem.algebra.objectives(L)
         begun = problem.algebra.objectives(first.L[None])
@@ -162,12 +162,10 @@ def newton_path(
     n_points: int | None = None,
     preferences: Array | None = None,
     on_knot: OnKnot = unheard,
-    journal: Journal | None = None,
 ) -> list[Knot]:
     """Solve plain training and the points after it: one per preference, ``n_points`` evenly, or as many as it bends."""
-    journal = journal or Journal()
-    plain = journal.weights(lambda: plain_training(newton, problem)[0])
-    solver = knot_solver(newton, problem, plain, journal)
+    plain = plain_training(newton, problem)[0]
+    solver = knot_solver(newton, problem, plain)
     start = first_knot(solver, plain)
     if problem.loss.smooth and start.kkt <= PRECISE and not is_optimum(solver, start):
         warnings.warn(

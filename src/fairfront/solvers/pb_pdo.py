@@ -16,7 +16,7 @@ import numpy as np
 from ..objectives import Algebra, Array
 from ..problems import LinearProblem, Point, SecondOrder, WeightedFit
 from ..validation import check_choice, check_count, check_flag, check_positive
-from .base import TARGETS, TINY, Accepted, Journal, Mask, Path, Request, Status, Target, tops
+from .base import TARGETS, TINY, Accepted, Mask, Path, Request, Status, Target, tops
 from .hard_points import polished
 from .loop import ENOUGH, Descent, Outcome, Plan, State, run
 from .pdo import PaperPDO, PaperState
@@ -87,14 +87,14 @@ class PBPDO(Descent):
         check_flag(self.polish, "polish")
         check_choice(self.path, "path", get_args(Path))
 
-    def aim(self, problem: LinearProblem, request: Request, journal: Journal) -> tuple[Array, Target]:
+    def aim(self, problem: LinearProblem, request: Request) -> tuple[Array, Target]:
         """Return the plain fit, where all runs start, and preferences, or caps evenly down to the smallest gaps.
 
         The smallest gaps are found by aiming at zero; the last target stays a little above (`ABOVE`), because at the
         floor itself multipliers have no bound.
         """
         algebra = problem.algebra
-        plain = journal.weights(lambda: problem.fit(algebra.p))
+        plain = problem.fit(algebra.p)
         count, pi = request.targets(algebra.names)
         if pi is not None:
             return plain, Target.from_preferences(pi)
@@ -107,16 +107,16 @@ class PBPDO(Descent):
         bottom = np.zeros_like(top)
         if not algebra.two_sided.all():
             zero = Target.from_caps(np.zeros((1, len(algebra.b))))
-            lowest = caps_of(run(problem, PBPDO(max_iter=TO_FLOOR), plain, zero, journal=journal).L)
+            lowest = caps_of(run(problem, PBPDO(max_iter=TO_FLOOR), plain, zero).L)
             bottom = lowest + ABOVE * np.maximum(top - lowest, 0.0)
         return plain, Target.from_caps(bottom + shares[:, None] * (top - bottom))
 
     def _finish(
-        self, problem: Any, exact: Any, ends: Outcome, target: Target | None, journal: Journal, path: Path | None = None
+        self, problem: Any, exact: Any, ends: Outcome, target: Target | None, path: Path | None = None
     ) -> Outcome:
         if self.polish and target is not None:
-            return polished(problem, exact, ends, target, journal, path, every=True)
-        return super()._finish(problem, exact, ends, target, journal, path)
+            return polished(problem, exact, ends, target, path, every=True)
+        return super()._finish(problem, exact, ends, target, path)
 
     def prepare(self, problem: Any, start: Array | None, target: Target, rng: Any) -> tuple[Any, Array, SlideState]:
         """Start all runs from the plain fit, with the Hessian there as the fixed metric."""
@@ -250,9 +250,9 @@ class PaperPBPDO(PaperPDO):
         check_choice(self.balance, "balance", get_args(Balance))
         check_choice(self.path, "path", get_args(Path))
 
-    def aim(self, problem: LinearProblem, request: Request, journal: Journal) -> tuple[Array, Target]:
+    def aim(self, problem: LinearProblem, request: Request) -> tuple[Array, Target]:
         """Return random starts, and preferences, or those whose lines pass through even caps at the plain loss."""
-        plain, target = PBPDO(path=self.path).aim(problem, request, journal)
+        plain, target = PBPDO(path=self.path).aim(problem, request)
         if not target.by_preference.all():
             loss = problem.algebra.loss(problem.values(plain[None]))[0]
             small = max(SMALL_CAP * float(target.caps.max()), LEAST_CAP)
@@ -269,11 +269,10 @@ class PaperPBPDO(PaperPDO):
         kl_norm = length(kl, Q)
         near_line = kl_norm <= self.epsilon_1
         first = state.alpha[:, :-1] / np.maximum(state.alpha[:, :-1].sum(axis=1, keepdims=True), TINY)
-        alpha_h, d_h, _ = self._direction(A, Q, first)
-        alpha_pb, d_pb, found = self._direction(np.concatenate([A, kl[:, None]], axis=1), Q, state.alpha)
+        alpha_h, d_h = self._direction(A, Q, first)
+        alpha_pb, d_pb = self._direction(np.concatenate([A, kl[:, None]], axis=1), Q, state.alpha)
         d = np.where(near_line[:, None], d_h, d_pb)
         stopped_short = length(d, Q) <= self.epsilon_2 * kl_norm
         d = np.where(stopped_short[:, None], kl, d)
         alpha = np.where(near_line[:, None], np.column_stack([alpha_h, np.zeros(len(alpha_h))]), alpha_pb)
-        found = np.where(stopped_short | near_line, np.nan, found)
-        return self._planned(algebra, point, d, found), self._remember(state, alpha)
+        return self._planned(algebra, point, d), self._remember(state, alpha)

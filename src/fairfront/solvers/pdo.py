@@ -25,7 +25,6 @@ from .base import TINY, Accepted, Mask, Status, Target
 from .loop import ENOUGH, Descent, Plan, State
 from .quadratic import (
     DEPENDENT,
-    certificate,
     common_direction,
     factor,
     first_step,
@@ -130,10 +129,7 @@ class PDO(Descent):
             status.append(Status.EFFICIENT if done else Status.STALLED if stuck else Status.RUNNING)
         returns = held.any(axis=1) & ~held.all(axis=1) & (state.refused % 2 == 0)
         memo = {"promise": np.where(flat, 0.0, promise), "toll": toll, "returns": returns}
-        norms = np.sqrt(np.maximum(np.einsum("rmk,rkl,rml->rm", A, point.Q, A), 0.0))
-        drop = np.einsum("rmk,rkl,rl->rm", A, point.Q, beta) / np.maximum(norms, TINY)
-        size = np.sqrt(np.maximum(np.einsum("rk,rkl,rl->r", beta, point.Q, beta), TINY))
-        return Plan(beta, status, memo, -drop.min(axis=1) / size), state
+        return Plan(beta, status, memo), state
 
     def _held(self, algebra: Algebra, z: Array, state: DescentState) -> Mask:
         """Gaps that are held at zero, (R, q)."""
@@ -233,10 +229,10 @@ class PaperPDO(Descent):
     def plan(self, algebra: Algebra, point: Point, state: PaperState) -> tuple[Plan, PaperState]:
         """Take K inner steps and move by eta along their direction (Algorithm 1, lines 3 to 9)."""
         A = algebra.jacobian(point.L)
-        alpha, d, found = self._direction(A, point.Q, state.alpha)
-        return self._planned(algebra, point, d, found), self._remember(state, alpha)
+        alpha, d = self._direction(A, point.Q, state.alpha)
+        return self._planned(algebra, point, d), self._remember(state, alpha)
 
-    def _planned(self, algebra: Algebra, point: Point, d: Array, found: Array) -> Plan:
+    def _planned(self, algebra: Algebra, point: Point, d: Array) -> Plan:
         """Stop when the direction vanishes: stuck if unit gradients have one, weak if only the gaps are smallest."""
         status = [Status.RUNNING] * point.runs
         for r in np.flatnonzero(~(np.einsum("rk,rkl,rl->r", d, point.Q, d) > STILL**2)):
@@ -247,21 +243,21 @@ class PaperPDO(Descent):
             norms = np.linalg.norm(J, axis=1)
             stuck = norms.min() > VANISHED * norms.max() and np.linalg.norm(steepest(J)) > BALANCED
             status[r] = Status.STUCK if stuck else Status.WEAK if weak else Status.EFFICIENT
-        return Plan(self.eta * d, status, certificate=found)
+        return Plan(self.eta * d, status)
 
     def _remember(self, state: PaperState, alpha: Array) -> PaperState:
         return PaperState(alpha, state.pi) if self.warm_alpha else state
 
-    def _direction(self, A: Array, Q: Array, alpha0: Array) -> tuple[Array, Array, Array]:
-        """Return inner weights, direction in cell coordinates (DescentDirection of Algorithm 2), and certificate."""
+    def _direction(self, A: Array, Q: Array, alpha0: Array) -> tuple[Array, Array]:
+        """Return inner weights and the direction in cell coordinates (DescentDirection of Algorithm 2)."""
         if self.gradients == "normalised":
             norms = np.sqrt(np.maximum(np.einsum("rik,rkl,ril->ri", A, Q, A), 0.0))
             A = A / np.where(norms > SHORTEST, norms, 1.0)[:, :, None]
-        M = np.einsum("rik,rkl,rjl->rij", A, Q, A)
-        exact = self.inner == "exact"
-        alpha = min_norm(A @ factor(Q)) if exact else projected_gradient(M, alpha0, self.rho, self.K)
-        largest = np.maximum(np.einsum("rii->ri", M).max(axis=1), TINY)
-        return alpha, np.einsum("ri,rik->rk", alpha, A), certificate(M, alpha) / largest
+        if self.inner == "exact":
+            alpha = min_norm(A @ factor(Q))
+        else:
+            alpha = projected_gradient(np.einsum("rik,rkl,rjl->rij", A, Q, A), alpha0, self.rho, self.K)
+        return alpha, np.einsum("ri,rik->rk", alpha, A)
 
     def judge(self, algebra: Algebra, old: Point, new: Point, plan: Plan, state: PaperState) -> tuple[Mask, PaperState]:
         return np.ones(old.runs, dtype=bool), state

@@ -117,12 +117,6 @@ def length(beta: Array, Q: Array) -> Array:
     return np.asarray(np.sqrt(np.maximum(np.einsum("rk,rkl,rl->r", beta, Q, beta), 0.0)))
 
 
-def certificate(M: Array, alpha: Array) -> Array:
-    """Return |d|^2 - min_i <d, g_i>, (R,): at most 0 up to rounding when alpha is optimal (Lemma 1)."""
-    products = np.einsum("rij,rj->ri", M, alpha)
-    return np.asarray(np.einsum("ri,ri->r", alpha, products) - products.min(axis=1))
-
-
 def imbalance(pi: Array, h: Array, balance: Balance) -> tuple[Array, Array]:
     """Return KL(sigma || uniform), (R,), and its derivatives lambda with respect to h, (R, m).
 

@@ -15,13 +15,23 @@ from inspect import signature
 from typing import Any, ClassVar, get_args
 
 import numpy as np
+from joblib import Memory
 from sklearn.isotonic import isotonic_regression
 
 from ..exceptions import InputError
 from ..objectives import Algebra, Array
 from ..problems import EstimatorProblem, Reading, estimator_problem
 from ..problems.weighted_fits import Criterion, check_jobs
-from ..validation import check_choice, check_count, check_flag, check_mapping, check_positive, check_share, refuse
+from ..validation import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_mapping,
+    check_path,
+    check_positive,
+    check_share,
+    refuse,
+)
 from .base import TINY, Accepted, Solver
 from .bundle import FLIPPED, Read, bundle_path
 
@@ -53,6 +63,9 @@ class Weighting(Solver):
     shared_trees : float; 0.5 grows the first half of HistGradientBoosting's trees once for all weightings of a fold
     lazy : bool, fits models on all rows only when asked for, keeping the training rows in memory until then
     n_jobs : number of processes of joblib, optional
+    memory : folder or joblib.Memory, optional
+        Where fitted learners are kept: a fit of the same estimator, rows and weights is read from there. Fits that
+        share trees are made anew.
     overshoot : float
         How far past a zero gap to go, as a share of the plain gap: a zero gap on held-out rows is a noisy zero.
     tol : float, how near a cap on the gap counts as met, as a share of the plain gap
@@ -67,6 +80,7 @@ class Weighting(Solver):
     shared_trees: float = 0.0
     lazy: bool = field(default=False, repr=False)
     n_jobs: int | None = field(default=None, repr=False)
+    memory: Any = field(default=None, repr=False)
     overshoot: float = 0.15
     tol: float = 0.02
     negative: bool = True
@@ -81,14 +95,11 @@ class Weighting(Solver):
         check_share(self.shared_trees, "shared_trees")
         check_flag(self.lazy, "lazy")
         check_jobs(self.n_jobs)
+        if self.memory is not None and not isinstance(self.memory, Memory):
+            check_path(self.memory, "memory", "a folder or a joblib.Memory")
         check_positive(self.overshoot, "overshoot", zero=True)
         check_positive(self.tol, "tol", zero=True)
         check_flag(self.negative, "negative")
-
-    @property
-    def search(self) -> Weighting:
-        """Return what decides which weightings are tried; the rest says how they are fitted and measured."""
-        return Weighting(self.max_fits, overshoot=self.overshoot, tol=self.tol, negative=self.negative)
 
     def problem(self, X: Any, y: Any, **known: Any) -> EstimatorProblem:
         """Return the weighted fits of an estimator.
@@ -98,7 +109,7 @@ class Weighting(Solver):
         X, y : rows and labels, as `fairfront.trace` takes them with an estimator
         **known : the other parameters of `estimator_problem`
         """
-        names = ("criterion", "cv", "fit_params", "shared_trees", "n_jobs")
+        names = ("criterion", "cv", "fit_params", "shared_trees", "n_jobs", "memory")
         return estimator_problem(X, y, **{name: getattr(self, name) for name in names}, **known)
 
 

@@ -10,7 +10,7 @@ convergence. A Hessian is kept as long as it converges fast enough.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,7 +21,7 @@ from ..objectives import Algebra, Array
 from ..objectives.losses import Squared
 from ..problems import LinearProblem
 from ..problems.point import DENSE_LIMIT, Factor, convexified, gram
-from .base import Journal, Solved, Status, Target
+from .base import Solved, Status, Target
 from .constraints import true_multipliers
 from .quadratic import capped_step
 
@@ -39,10 +39,7 @@ WINDOW = 6  # steps within which the residual has to halve
 
 @dataclass(frozen=True)
 class Curved:
-    """The factor of a Hessian, the weights and multipliers it was taken at, and whether in single precision.
-
-    ``factor`` is None where only the place is known, as after a checkpoint was read.
-    """
+    """The factor of a Hessian, the weights and multipliers it was taken at, and whether in single precision."""
 
     factor: Any
     W: Array
@@ -75,9 +72,6 @@ class Knot(Solved):
     single: bool = True
 
 
-NOTED = ("kkt", "violation", "level", "n_iter", "single")
-
-
 @dataclass(frozen=True, eq=False)
 class KnotSolver:
     """Solves points of one problem; ``rows`` are the constraints: gaps first, guards after them.
@@ -91,7 +85,6 @@ class KnotSolver:
     tol: float
     max_iter: int
     size: float = 1.0
-    journal: Journal = field(default_factory=Journal)
 
     @property
     def algebra(self) -> Algebra:
@@ -160,32 +153,8 @@ class KnotSolver:
             return np.asarray(np.abs(L) @ np.abs(self.rows.B).T)
         return np.asarray(np.einsum("rk,rqk->rq", np.abs(L), np.abs(self.rows.contrasts(L))))
 
-    def solve(self, start: Knot, target: Target) -> Knot:
-        """Iterate from ``start`` until the KKT residual is below ``tol``, no step helps, or caps seem out of reach."""
-        asked = np.concatenate([target.pi[0], target.caps[0]])
-        return self.journaled("point", asked, lambda: self._solved(start, target))
-
-    def journaled(self, kind: str, asked: Array, found: Callable[[], Knot]) -> Knot:
-        known = self.journal.recall(kind, asked)
-        if known is not None:
-            arrays, numbers, factor = known.arrays, known.numbers, None
-            if "curved_W" in arrays:  # taken again when it is needed
-                single = bool(numbers["curved_single"])
-                factor = Curved(None, arrays["curved_W"], arrays["curved_multipliers"], single)
-            there = self.evaluate(arrays["W"], arrays["multipliers"], factor=factor)
-            return replace(there, **{name: numbers[name] for name in NOTED})
-        at = found()
-        arrays, numbers = {"W": at.W, "multipliers": at.multipliers}, {name: getattr(at, name) for name in NOTED}
-        if at.factor is not None:
-            arrays |= {"curved_W": at.factor.W, "curved_multipliers": at.factor.multipliers}
-            numbers["curved_single"] = at.factor.single
-        self.journal.note(kind, asked, arrays, **numbers)
-        return at
-
-    def _solved(self, at: Knot, target: Target) -> Knot:
-        if at.factor is not None and at.factor.factor is None:
-            there = self.evaluate(at.factor.W, at.factor.multipliers, at.factor.single)
-            at = replace(at, factor=self.curved(there).factor)
+    def solve(self, at: Knot, target: Target) -> Knot:
+        """Iterate from ``at`` until the KKT residual is below ``tol``, no step helps, or caps seem out of reach."""
         level, pi, preferred = at.level, target.pi[0, 0], bool(target.by_preference[0])
         if preferred and np.isnan(level):
             level = float(pi * self.rows.loss(at.L[None])[0])

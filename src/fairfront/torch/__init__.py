@@ -1,7 +1,7 @@
 """Frontiers of PyTorch modules (extra ``torch``)."""
 
 from .epochs import CellSampler
-from .module_fit import FitResult, TorchFairClassifier, Training, fit
+from .module_fit import FitResult, Training, fit
 from .module_head import trace_head
 from .module_objectives import TorchObjectives, objectives
 from .module_points import TorchPoints, load, of_label
@@ -19,7 +19,6 @@ __all__ = [
     "SlideRule",
     "StepRecord",
     "SumRule",
-    "TorchFairClassifier",
     "TorchObjectives",
     "TorchPoints",
     "TorchProblem",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -14,8 +13,7 @@ from ..frontier import Frontier
 from ..objectives import Array
 from ..solvers import PBPDO, Status, Target, run
 from ..solvers.base import TARGETS, tops
-from ..storage.folders import make_folder
-from ..validation import MOST_POINTS, check_count, check_flag, check_instance, check_path, check_progress
+from ..validation import MOST_POINTS, check_count, check_flag, check_instance, check_progress
 from ..validation.inputs import check_preferences
 from .epochs import train
 from .layers import Scorer
@@ -53,7 +51,6 @@ def trace(
     solver: PBPDO | None = None,
     optimizer: MakeOptimizer | None = None,
     stack: bool | None = None,
-    checkpoint: Any = None,
     held_out: bool | Mapping[str, Any] = False,
     person: Any = None,
     device: Any = None,
@@ -78,9 +75,6 @@ def trace(
     stack : bool, optional
         Train all runs as one batch of stacked modules. By default where the module allows it; otherwise runs go one
         after the other, each from the end of the one before.
-    checkpoint : path, optional
-        A folder for files written after every epoch of unconstrained training and of the slide; a trace that finds them
-        goes on from there, to the same result. A slide by ``solver`` starts again.
     held_out : bool or mapping
         Whether all points are also judged on the training rows, by the scores of modules trained in the same way,
         with the same caps, without the row's fold, one of ten: the evaluation "held_out", for eleven times the time.
@@ -110,7 +104,7 @@ def trace(
     inputs = tried_inputs(work, X, given.n, given.n_scores)
     held = TorchFolds.of(given, y, sensitive_features, settings.get("sample_weight"), person, held_out)
     course = _Course(work, config, after, solver, optimizer, stack, progress)
-    problem, target, W, status = course.ends(inputs, given, preferences, checkpoint)
+    problem, target, W, status = course.ends(inputs, given, preferences)
     every = np.concatenate([problem.start, W])
     pi = np.concatenate([np.full((1, problem.algebra.m), np.nan), target.pi])
     known = (every, (Status.VISITED, *status), pi, after if solver is None else solver)
@@ -118,9 +112,8 @@ def trace(
     if held is None:
         return front
     scores = np.empty((len(front), given.n_scores, given.n))
-    for fold, (rest, rows, less) in enumerate(held.parts()):
-        folder = None if checkpoint is None else check_path(checkpoint, "checkpoint") / f"fold-{fold}"
-        without, _, W, _ = course.ends(take(inputs, rest), less, target, folder)
+    for rest, rows, less in held.parts():
+        without, _, W, _ = course.ends(take(inputs, rest), less, target)
         ends, mine = np.concatenate([without.start, W])[places], take(inputs, rows)
         for place, weights in enumerate(ends):
             there = copied(without.module)
@@ -142,7 +135,7 @@ class _Course:
     progress: bool | Literal["auto"]
 
     def ends(
-        self, inputs: Inputs, given: TorchObjectives, wanted: Any, checkpoint: Any
+        self, inputs: Inputs, given: TorchObjectives, wanted: Any
     ) -> tuple[TorchProblem, Target, Array, tuple[Status, ...]]:
         """Return the problem at the end of plain training, where runs should end, and where they do, (R, 1, P).
 
@@ -154,7 +147,7 @@ class _Course:
         with torch.random.fork_rng(devices=[]), progress_bar(self.progress, "training", config.epochs) as bar:
             torch.manual_seed(config.seed)
             work.train()
-            train(step, inputs, config, checkpoint=_file(checkpoint, "plain"), bar=bar)
+            train(step, inputs, config, bar=bar)
         problem = TorchProblem(work.eval(), inputs, given)
         target = wanted if isinstance(wanted, Target) else _targets(problem, wanted)
         if self.solver is not None:
@@ -164,7 +157,7 @@ class _Course:
         make = optimizer_maker(self.optimizer, after.lr)
         with torch.random.fork_rng(devices=[]), progress_bar(self.progress, "sliding", after.epochs) as bar:
             torch.manual_seed(after.seed)
-            W = _Slide(problem, after, make, bar, checkpoint).ends(target, self.stack)
+            W = _Slide(problem, after, make, bar).ends(target, self.stack)
         return problem, target, W, (Status.VISITED,) * len(W)
 
 
@@ -178,38 +171,27 @@ def _targets(problem: TorchProblem, preferences: Any) -> Target:
     return Target.from_caps(np.linspace(1.0, 0.0, count + 1)[1:, None] * top)
 
 
-def _file(folder: Any, name: str) -> Path | None:
-    if folder is None:
-        return None
-    place = check_path(folder, "checkpoint")
-    if place.exists() and not place.is_dir():
-        raise InputError(f"{place} is a file, expected a folder for the checkpoint of a trace; choose another name.")
-    make_folder(place)
-    return place / f"{name}.safetensors"
-
-
 @dataclass(frozen=True, eq=False)
 class _Slide:
-    """How runs slide: on which problem, for how long, by which optimiser, and where they are saved."""
+    """How runs slide: on which problem, for how long, and by which optimiser."""
 
     problem: TorchProblem
     config: Training
     make: MakeOptimizer
     bar: Progress
-    checkpoint: Any
 
     def ends(self, target: Target, stack: bool | None) -> Array:
         """Return weights (R, 1, P): of one stack, or of one run after the other from the last one's end."""
         here, runs = self.problem.start, len(target.pi)
         if stack if stack is not None else self.stackable():
-            return self.together(np.repeat(here, runs, axis=0), target, "slide")
+            return self.together(np.repeat(here, runs, axis=0), target)
         found = []
         for r in range(runs):
-            here = self.together(here, target.take(np.arange(runs) == r), f"slide-{r}")
+            here = self.together(here, target.take(np.arange(runs) == r))
             found.append(here)
         return np.concatenate(found)
 
-    def together(self, W: Array, target: Target, name: str) -> Array:
+    def together(self, W: Array, target: Target) -> Array:
         """Train stacked copies together: an optimiser that works number by number treats them as separate runs."""
         problem, config = self.problem, self.config
         stacked, rule = problem.tensors(W), SlideRule(target)
@@ -217,8 +199,7 @@ class _Slide:
         step = FairStep(self.module(), optimizer, problem.objectives, rule=rule, memory=config.memory, stacked=stacked)
         last = max(config.epochs, 1)  # the learning rate falls evenly, to 1 / epochs of it in the last one
         slower = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 1.0 / last, total_iters=max(last - 1, 1))
-        file = _file(self.checkpoint, name)
-        train(step, problem.inputs, config, scheduler=slower, bar=self.bar, checkpoint=file)
+        train(step, problem.inputs, config, scheduler=slower, bar=self.bar)
         flat = torch.cat([value.detach().reshape(len(value), -1) for value in stacked.values()], dim=1)
         return np.asarray(flat.double().cpu().numpy())[:, None]
 

@@ -1,4 +1,4 @@
-"""The scikit-learn shell, the bridge to TorchJD, and how the room is entered."""
+"""The bridge to TorchJD, and how the room is entered."""
 
 from __future__ import annotations
 
@@ -7,50 +7,14 @@ import sys
 
 import numpy as np
 import pytest
-from sklearn.base import clone
-from sklearn.model_selection import cross_val_predict
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra torch)")
 from torch import nn
 
-import fairfront as ff
 import fairfront.torch as fft
 from tests.support.people import people
 
 torch.set_num_threads(1)
-
-
-def test_the_shell_fits_predicts_and_clones() -> None:
-    X, y, group = people(400)
-    labels = np.where(y == 1, "good", "bad")
-    shell = fft.TorchFairClassifier(max_loss_gap=0.05, epochs=8, lr=1e-2, batch_size=64, random_state=3)
-    shell.fit(X, labels, sensitive_features=group)
-    again = clone(shell).fit(X, labels, sensitive_features=group)
-    np.testing.assert_array_equal(shell.decision_function(X), again.decision_function(X))
-    assert shell.score(X, labels) > 0.6
-    np.testing.assert_allclose(shell.predict_proba(X).sum(axis=1), 1.0)
-    assert (shell.predict(X) == shell.classes_[shell.predict_proba(X).argmax(axis=1)]).all()
-    with pytest.raises(ff.InputError, match="needs sensitive_features"):
-        shell.fit(X, labels)
-
-
-def test_the_shell_takes_modules_and_makers_and_several_classes() -> None:
-    X, _, group = people(400)
-    y = np.digitize(X[:, 0], [-0.4, 0.4])
-    given = nn.Linear(4, 3)
-    kept = given.weight.detach().clone()
-    shell = fft.TorchFairClassifier(given, epochs=5, lr=0.05).fit(X, y, sensitive_features=group)
-    assert torch.equal(given.weight, kept)
-    assert shell.predict_proba(X).shape == (400, 3)
-    made = fft.TorchFairClassifier(lambda d, k: nn.Linear(d, k), epochs=5, lr=0.05).fit(X, y, sensitive_features=group)
-    assert made.score(X, y) > 0.6
-
-
-def test_the_shell_stands_in_cross_validation() -> None:
-    X, y, group = people(400)
-    shell = fft.TorchFairClassifier(epochs=2, lr=1e-2)
-    found = cross_val_predict(shell, X, y, cv=2, params={"sensitive_features": group})
-    assert set(found) <= {0, 1}
 
 
 def test_pdo_weights_descend_on_all_objectives() -> None:
