@@ -262,10 +262,8 @@ def critical_values(
         errors, spread = [], []
         for g in there:
             scale = 1.0 / np.maximum(moments.means[g], 1e-9) if relative else np.ones(moments.first.shape[1])
-            values, vectors = np.linalg.eigh(moments.covariance[g])
-            kept = values > 1e-12 * max(float(values[-1]), 1e-300)
-            root = vectors[:, kept] * np.sqrt(np.maximum(values[kept], 0.0))
-            errors.append(random.standard_normal((DRAWS, root.shape[1])) @ root.T * scale)
+            root = symmetric_root(moments.covariance[g])
+            errors.append(random.standard_normal((DRAWS, len(root))) @ root * scale)
             spread.append(np.maximum(moments.variance[g], np.broadcast_to(least, moments.first.shape)[g]) * scale**2)
         if not pairs:
             for error, variance in zip(errors, spread, strict=True):
@@ -274,6 +272,16 @@ def critical_values(
         for a, b in combinations(range(len(there)), 2):
             top = np.maximum(top, _largest(errors[a] - errors[b], spread[a] + spread[b]))
     return np.quantile(top, levels, method="higher")
+
+
+def symmetric_root(covariance: Array) -> Array:
+    """Return the symmetric square root of a covariance, (N, N).
+
+    It is unique, so that errors drawn by it are the same on every machine. Eigenvectors alone are not: their signs,
+    and their directions where eigenvalues are equal, are those of the linear algebra library.
+    """
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
 
 
 def _largest(error: Array, variance: Array) -> Array:
