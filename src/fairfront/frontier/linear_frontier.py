@@ -98,13 +98,26 @@ def _stated(problem: LinearProblem, W: Array, L: Array, solved: Array) -> Mask:
             FairfrontWarning,
             stacklevel=3,
         )
-    size = STATED * np.abs(algebra.loss(solved))
-    lost = np.abs(algebra.loss(L) - algebra.loss(solved))
-    wider = (algebra.violation(algebra.gaps(L)) - algebra.violation(algebra.gaps(solved))).max(axis=1, initial=0.0)
+    loss = np.abs(algebra.loss(solved))
+    lost = np.abs(algebra.loss(L) - loss)
     rough = 0.5 * problem.rows.target_variance if squared else 1.0
-    loss = np.maximum(np.abs(algebra.loss(solved)), 1e-6 * rough)
-    pull = np.sqrt(2.0 * loss) if squared else loss  # what a score may be off for that loss
-    return np.asarray((lost <= size) & (wider <= size) & (off <= STATED * pull))
+    floored = np.maximum(loss, 1e-6 * rough)
+    pull = np.sqrt(2.0 * floored) if squared else floored  # what a score may be off for that loss
+    unit = np.repeat(loss[:, None], len(algebra.b), axis=1)
+    unit[:, _gaps_of_scores(problem)] = pull[:, None]
+    wider = algebra.violation(algebra.gaps(L)) - algebra.violation(algebra.gaps(solved))
+    gaps_kept = (wider <= STATED * unit).all(axis=1)
+    return np.asarray((lost <= STATED * loss) & gaps_kept & (off <= STATED * pull))
+
+
+def _gaps_of_scores(problem: LinearProblem) -> Mask:
+    """Tell which gaps are in units of scores (mean predictions), not of losses."""
+    B = problem.algebra.B
+    of_scores = np.zeros(len(B), dtype=bool)
+    for measure, cells in problem.measures:
+        if measure.linear:
+            of_scores |= np.any(B[:, cells[cells >= 0]] != 0.0, axis=1)
+    return of_scores
 
 
 def _distinct(axes: Array, mask: Mask, ended: Mask, asked: Mask) -> NDArray[np.intp]:
