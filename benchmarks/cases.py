@@ -86,9 +86,9 @@ TWO_GROUPS = ("adult", "compas", "german", "oulad")
 
 
 def folder() -> Path:
-    """Return the folder of raw data: FAIRFRONT_DATA, or ../shared/data beside the repository."""
+    """Return the folder of raw data: FAIRFRONT_DATA, or `data` in the repository."""
     given = os.environ.get("FAIRFRONT_DATA")
-    return Path(given) if given else Path(__file__).resolve().parents[2] / "shared" / "data"
+    return Path(given) if given else Path(__file__).resolve().parents[1] / "data"
 
 
 @cache

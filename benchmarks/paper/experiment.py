@@ -269,7 +269,7 @@ Not stated either, and the same for every combination unless a page says otherwi
 {table}
 
 The main text takes {main:.0f} minutes of one core, `make paper`; the appendix {appendix:.0f}, `make paper-appendix`. Both are
-`python -m benchmarks.paper --fresh`, which makes every page from the raw data (folder `FAIRFRONT_DATA`, or `../shared/data` beside the
+`python -m benchmarks.paper --fresh`, which makes every page from the raw data (folder `FAIRFRONT_DATA`, or `data` in the
 repository). Results are kept in `benchmarks/results/paper/` as JSON: without `--fresh` a broken run resumes where it stopped, and
 pages can be drawn again without running anything (`--draw`). `--only NAME` makes one page, `--quick` a small version in
 `build/paper-quick/`. Each page says the commit, the date, the versions and the machine it was made with.

@@ -8,7 +8,8 @@ from pathlib import Path
 import fairfront as ff
 
 ROOT = Path(__file__).resolve().parents[2]
-DATA = Path(os.environ.get("FAIRFRONT_DATA") or ROOT.parent / "shared" / "data")
+DATA = Path(os.environ.get("FAIRFRONT_DATA") or ROOT / "data")
+"""The folder of raw data; tests that need it skip where it is not there."""
 
 
 def environment(*folders: Path) -> dict[str, str]:
