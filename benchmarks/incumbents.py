@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from .cases import CASES, TWO_GROUPS, split_of
-from .distances import in_words
 from .judge import Figures, judged, paired_interval
 from .learners.boosting import columns_and_seeds, fairfront, grid_search, group_thresholds, in_rates, lightgbm
 from .learners.boosting import linear_newton as linear
@@ -138,18 +137,17 @@ def drawn_sections() -> list[Section]:
                 }
                 figures = [f"{value['before'].mean():.3f}", *_told(value["gap"], 3), *_told(value["error"], 4)]
                 figures.append(f"{(value['error'] <= TOLERANCE + 1e-9).sum()} of {len(some)}")
-                figures.append(in_words(case, *(float(np.mean(each)) for each in _ends(some))))
                 made = ", ".join(sorted({each["commit"] for each in some}))
                 rows.append([CASES[case].title, title, len(some), *figures, f"{value['seconds'].mean():.2f}", made])
         beside += [_beside(done, case, way) for way in ("usual", "boosted")]
     head = ["data", "way", "splits", "incumbent's gap", "change of the gap", "95 % interval", "change of the error"]
-    head += ["95 % interval", f"within {TOLERANCE} on test rows", "distance to the limit", "seconds", "commits"]
+    head += ["95 % interval", f"within {TOLERANCE} on test rows", "seconds", "commits"]
     text = (
         "Incumbent: LightGBM, 100 trees, without the sensitive column. TPR gap and error on test rows at the models' own "
         f"cut-offs; of each way the model with the smallest validation gap whose validation error is at most {TOLERANCE} "
         "above the incumbent's, or the incumbent. Retrainings have other seeds, leaves (4 to 64), learning rates, shares "
         "of columns, penalties and sizes of leaves. Seconds are of one processor, for search and judging. Intervals allow for "
-        "splits sharing rows. The distance is from mean error and gap to the [limit](limit.md) of rules that do not see the group. Ten splits and 1 000 retrainings are meant; the table says how many splits there are, those that all ways "
+        "splits sharing rows. Ten splits and 1 000 retrainings are meant; the table says how many splits there are, those that all ways "
         "but the longest have been run on; what is not listed has not been run."
     )
     parts: list[str | Table] = [text, Table(head, rows)]
@@ -168,11 +166,6 @@ def drawn_sections() -> list[Section]:
             Table([*titles, "95 % interval", "times as quick"], lines),
         ]
     return [Section("alternatives", "Alternatives to a LightGBM incumbent", parts, _summary(lines))]
-
-
-def _ends(some: list[dict[str, Any]]) -> tuple[list[float], list[float]]:
-    """Return errors and gaps on test rows."""
-    return [each["error_before"] + each["error"] for each in some], [each["before"] + each["gap"] for each in some]
 
 
 def _told(values: np.ndarray, digits: int) -> list[str]:

@@ -27,7 +27,6 @@ PAGES = {
     "peers-sensitive": "Peers with the sensitive column among the features",
     "rates": "Rates: error at equal gap",
     "promises": "Promises: asked, delivered and kept",
-    "limit": "The limit, and bands over approval rates",
     "alternatives": "Alternatives: is there a fairer model?",
     "boosted-trees": "Boosted trees",
     "networks": "Networks",

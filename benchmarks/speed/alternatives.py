@@ -1,4 +1,4 @@
-"""From a file to a dossier: Adult with the scores of a LightGBM model, 20 splits, the linear and the rate family."""
+"""From a file to a search: Adult with the scores of a LightGBM model, 20 splits, the linear and the rate family."""
 
 from __future__ import annotations
 
@@ -50,6 +50,6 @@ def sections(quick: bool) -> list[Section]:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert done.returncode in (0, 4), done.stderr
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    said = f"From a file of Adult ({n} rows) to the dossier with {splits} splits: {seconds:.0f} s of processor time."
+    said = f"From a file of Adult ({n} rows) to the summary with {splits} splits: {seconds:.0f} s of processor time."
     told = [said, "LightGBM's scores are the incumbent, `keep` and `improve` the defaults, families linear and rates."]
-    return [Section("alternatives", "From a file to a dossier", told, said)]
+    return [Section("alternatives", "From a file to a tested alternative", told, said)]

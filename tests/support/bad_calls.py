@@ -342,7 +342,7 @@ def of_judging() -> Iterator[Call]:
     yield Call("Audit.to_frame", found.to_frame)
     yield Call("Audit.to_dict", found.to_dict)
     search = {"X": X, "y": Y, "sensitive_features": GROUP, "incumbent": scores, "n_splits": 1}
-    search |= {"families": ["linear", "cutoffs"], "max_fits": 2, "limit": False}
+    search |= {"families": ["linear", "cutoffs"], "max_fits": 2}
     search |= {"keep": {"error": 0.5}, "improve": "tpr_gap", "labelled_only_if": None, "progress": False}
     search |= {"candidates": {"a": X[:, 1]}, "groups": ff.Groups(min_size=5)}
     tolerances = entries(NOT_NEGATIVE, lambda each: {"error": each}, "None")
@@ -355,12 +355,12 @@ def of_judging() -> Iterator[Call]:
         "max_seconds": POSITIVE | "None",
     }
     named = entries(TEXT, lambda each: ["age", each], "None")
-    different |= {"labelled_only_if": kind("None"), "max_fits": kind("huge", "None"), "columns": named, "limit": FLAG}
+    different |= {"labelled_only_if": kind("None"), "max_fits": kind("huge", "None"), "columns": named}
     yield Call("alternatives", ff.alternatives, search, different)
     sought = ff.alternatives(**search)
     yield Call("Alternatives.select", sought.select, {"id": 1}, {"id": kind()})
     yield Call("Alternatives.to_frame", sought.to_frame)
-    yield Call("Alternatives.save", sought.save, {"path": "dossier"}, {"path": PLACE})
+    yield Call("Alternatives.save", sought.save, {"path": "search"}, {"path": PLACE})
     shares = np.column_stack([np.where(Y, 0.75, 0.5), np.where(Y, 0.25, 0.5)])
     yield Call("GroupProbabilities", ff.GroupProbabilities, {"frame": shares, "levels": ["p", "q"]})
     yield Call("GroupProbabilities.take", ff.GroupProbabilities(shares).take, {"rows": np.arange(3)}, {"rows": ROWS})

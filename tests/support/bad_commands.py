@@ -257,8 +257,6 @@ def clashes() -> Iterator[Call]:
         ("alternatives", {"score": (), "decision": ("decided",), "keep": ("auc=0.1",)}),
         ("alternatives", {"labelled_only_if": ("decided=repaid",), "keep": ("error=0.1",)}),
         ("alternatives", {"output": ("run",), "overwrite": ()}),
-        ("select", {"incumbent": ("model",)}),
-        ("verify", {"incumbent": ("model",)}),
         ("audit", {"score": ("p",)}),
         ("audit", {"cutoff": ("0.5",)}),
         ("audit", {"group_probabilities": ("p,w",)}),

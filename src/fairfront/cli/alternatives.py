@@ -1,9 +1,8 @@
-"""``fairfront alternatives``: a search for a fairer model than the one in use, and its dossier."""
+"""``fairfront alternatives``: a search for a fairer model than the one in use."""
 
 from __future__ import annotations
 
 import json
-import shlex
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,14 +13,14 @@ from rich.console import Console
 from ..exceptions import InputError
 from ..names import FAMILIES
 from . import words
-from .screen import champion_at, given_of, key_of_new, print_table, say, screen, table_of
+from .screen import champion_at, given_of, print_table, say, screen, table_of
 from .words import Number, Text, Texts, option, path_option, reads
 
 if TYPE_CHECKING:
     from ..improvability import Alternatives
 
 NOT_SHOWN = 4
-LISTED = 10
+LISTED = 5
 LEFT = ("family",)
 
 
@@ -32,7 +31,7 @@ def alternatives(
     target: Annotated[str, option("COLUMN", "True outcomes.")],
     favourable: Annotated[str, option("VALUE", "Favourable outcome: a value of the target.")],
     groups: Annotated[str, words.GROUPED],
-    output: Annotated[Path, path_option("Folder to write the dossier to.", "--output", "-o")],
+    output: Annotated[Path, path_option("Folder to write to.", "--output", "-o")],
     score: Annotated[
         Text,
         option(
@@ -116,23 +115,24 @@ def alternatives(
     trust: words.Trust = None,
     json_output: words.AsJson = False,
     overwrite: words.Overwrite = False,
-    sign: words.Sign = None,
     *,
     reading: dict[str, Any],
 ) -> None:
     """Search for a fairer alternative to the model in use.
 
-    Rows are halved again and again: models are searched for on one half and tested on the other. The folder has a
-    summary, the whole dossier as text and as a page, and its record.
+    Rows are halved again and again: models are searched for on one half and tested on the other. The folder has
+    summary.md, one page, alternatives.json, its record, and model, the alternative that was found.
 
     Exit codes: 0 an alternative was shown, 2 bad input, 4 none was shown, which does not show that there is none.
 
     Example: fairfront alternatives scored.csv --target repaid --favourable 1 --groups sex --incumbent-score p -o search
     """
-    from ..improvability.dossier import INVENTORY, write_dossier
+    from ..improvability.summary import INVENTORY, write_search
     from ..runs import Settings
+    from ..runs.archive import fill_model
     from ..runs.inquiry import Inquiry
-    from ..runs.inquiry_search import searched
+    from ..runs.inquiry_search import alternative_model, searched
+    from ..storage.places import check_new_folder
     from ..tables import MISSING
     from .trace import say_what_was_read
 
@@ -140,49 +140,43 @@ def alternatives(
     there = [name for name, value in given.items() if value is not None]
     if len(there) > 1:
         raise InputError(f"{' and '.join(there)} are both given, expected one of them, or none: plain training then.")
-    key = key_of_new(output, INVENTORY, overwrite, sign)
+    check_new_folder(output, INVENTORY, overwrite)
     asked = given_of(context, Inquiry)
     table = {name: value for name, value in given_of(context, Settings).items() if name not in asked}
     inquiry = Inquiry.of({**table, "missing": (*MISSING, *reading["missing"])}, **asked)
     champion = champion_at(incumbent, trust)
     console = screen(stderr=json_output)
     told = partial(say_what_was_read, console, split=False)
-    found, _ = searched(file, inquiry, champion, on_read=told)
-    write_dossier(output, found.record, overwrite=overwrite, key=key)
+    found, rows = searched(file, inquiry, champion, on_read=told)
+    model = alternative_model(found, rows) if len(found.table) > 1 else None
+    fill = None if model is None else partial(fill_model, model)
+    write_search(output, found.record, overwrite=overwrite, fill_model=fill)
     if json_output:
         typer.echo(json.dumps(found.record, indent=1, allow_nan=False))
     else:
-        _show(console, found, file, output, incumbent)
+        _show(console, found, output, model is not None)
     raise typer.Exit(0 if found.p_value <= found.record["alpha"] else NOT_SHOWN)
 
 
-def _show(console: Console, found: Alternatives, file: Path, output: Path, incumbent: Path | None) -> None:
-    """Print the finding, the incumbent and the models that were tested, and what to do next."""
-    from ..improvability.model_table import COARSE, head_words, line_cell
+def _show(console: Console, found: Alternatives, output: Path, has_model: bool) -> None:
+    """Print the finding, the incumbent and the most promising models, and what to do next."""
+    from ..improvability.summary import MODEL, SUMMARY, change_sentences, column_words, figure_words
 
     record = found.record
-    heads = [name for name in found.table[0] if name not in ("settings", "why")]
+    heads = [name for name in found.table[0] if name != "settings"]
     table = table_of(
         "Judged on rows that were not searched on; id 0 is the incumbent",
-        [head_words(record, name) for name in heads],
+        [column_words(record, name) for name in heads],
         left=LEFT,
     )
-    tested = [line for line in found.table if line["id"] == 0 or line["p"] is not None][: 1 + LISTED]
-    for line in tested:
-        table.add_row(*(line_cell(record, line, name) for name in heads))
+    for line in found.table[: 1 + LISTED]:
+        table.add_row(*(figure_words(line[name]) for name in heads))
     if record["incumbent"]["kind"] != "none":  # a warning has said it
         say(console, record["incumbent"]["sentence"])
     print_table(console, table)
-    say(
-        console, *(f"id {line['id']} does not qualify: {line['why']}." for line in tested if line["qualified"] is False)
-    )
-    say(console, *([COARSE] if record["coarse"] else []))
+    say(console, *change_sentences(record))
+    if record["why_not"]:
+        say(console, f"Model 1 does not qualify: {record['why_not']}.")
     say(console, found.sentence, f"{record['covers']} Stopped: {record['stopped']}; {record['fits']} fits.")
-    where, data = shlex.quote(str(output)), shlex.quote(str(file))
-    more = "" if incumbent is None else f" --incumbent {shlex.quote(str(incumbent))}"
-    say(console, f"Dossier: {output} (read {output / 'summary.md'}). Reproduce: fairfront verify {where} {data}{more}")
-    if found.qualified:
-        say(
-            console,
-            f"Choose: fairfront select {where} --id {found.qualified[0]} --data {data}{more} --by NAME -o model",
-        )
+    more = f"; model 1 is {output / MODEL}" if has_model else ""
+    say(console, f"Summary: {output / SUMMARY}{more}.")

@@ -11,7 +11,7 @@ import typer
 
 from ..exceptions import InputError
 from . import words
-from .screen import champion_at, check_data, run_at, screen, stored_at, tell
+from .screen import check_data, run_at, screen, stored_at, tell
 from .words import Text, Texts, checked, option, path_option, reads
 
 if TYPE_CHECKING:
@@ -59,24 +59,20 @@ def select(
     overwrite: words.Overwrite = False,
     small: words.Small = 10,
     data: words.Data = None,
-    incumbent: words.Incumbent = None,
     sign: words.Sign = None,
 ) -> None:
     """Choose a model of a run and write it with its card.
 
     The rule is applied on validation (without one, on training rows, each judged without itself), at the operating
     point of the run, and a record of the decision is kept. Among the models that meet the rules, the one with the
-    lowest error is taken, unless --least-gap or --most is given. Of a dossier written by fairfront alternatives, --id
-    and --data choose a model, which is fitted again from the file that was searched.
+    lowest error is taken, unless --least-gap or --most is given.
 
     Example: fairfront select run --least-gap tpr --within error=0.005 --by "A. Smith" -o model
     """
-    from ..improvability.dossier import is_dossier
     from ..measures.disclosure import EXACT, ROUNDED
     from ..runs.archive import MODEL, check_formats
     from ..runs.card import read_about
     from ..runs.decision_chain import check_recordable
-    from ..runs.inquiry_choice import dossier_at, write_alternative
     from ..runs.manifest import key_of
     from ..runs.options import pair_sentences, promise_words
     from ..runs.pipeline import with_exact_counts, write_choice
@@ -84,20 +80,6 @@ def select(
     from ..storage.places import check_new_folder
     from ..validation import check_confidence
 
-    if is_dossier(run):
-        if id is None or data is None:
-            raise InputError(f"{run} is a dossier, expected --id N and --data FILE, the file that was searched.")
-        check_new_folder(output, MODEL, overwrite)
-        key, dossier = key_of(sign), dossier_at(run)
-        known: dict[str, Any] = {"reason": reason, "by": by, "overwrite": overwrite, "key": key}
-        model, decision = write_alternative(dossier, id, data, output, champion_at(incumbent, trust), **known)
-        said = [f"id {id}: {model.about['family']}.", model.about["operating_point"], *decision.notes]
-        tell(screen(), *said, f"Model and decision record: {output}; the record is in {run} too.")
-        return
-    if incumbent is not None:
-        raise InputError(
-            "--incumbent goes with a dossier of fairfront alternatives, found another folder; leave it out."
-        )
     if confidence:
         check_confidence(confidence)
     said_of = {"owner": owner, "version": model_version, "use": use, "monitoring": monitoring}

@@ -14,7 +14,7 @@ from rich.markup import escape
 
 from ..exceptions import ChangedError, FairfrontWarning, InputError
 from . import words
-from .screen import champion_at, printable, run_at, say, screen, stored_at, table_of
+from .screen import printable, run_at, say, screen, stored_at, table_of
 from .words import Text, checked, option, path_option, reads
 
 if TYPE_CHECKING:
@@ -139,31 +139,26 @@ def evaluate(
 
 
 def verify(
-    folder: Annotated[
-        Path, typer.Argument(help="Folder written by fairfront trace, select or alternatives.", callback=checked)
-    ],
+    folder: Annotated[Path, typer.Argument(help="Folder written by fairfront trace or select.", callback=checked)],
     source: Annotated[
         Path,
         typer.Argument(
-            help="The file that was traced or searched; the run or dossier that a model was chosen from.",
+            help="The file that was traced; the run that a model was chosen from.",
             callback=checked,
         ),
     ],
-    data: Annotated[
-        Path | None, path_option("Input file, for a model of --small 0, one that was removed, or one of a dossier.")
-    ] = None,
+    data: Annotated[Path | None, path_option("Input file, for a model of --small 0, or one that was removed.")] = None,
     evaluated: Annotated[
         list[Path] | None, option("PATH", "File of an evaluation of the run, judged again; may be repeated.")
     ] = None,
     key: Annotated[Path | None, path_option("PEM file of the Ed25519 public key that must have signed it.")] = None,
-    incumbent: words.Incumbent = None,
     trust: words.Trust = None,
     json_output: words.AsJson = False,
 ) -> None:
-    """Reproduce a run, model or dossier and compare all fields.
+    """Reproduce a run or model and compare all fields.
 
-    A run is traced again from its rows and manifest, a model selected again from its run, a dossier of fairfront
-    alternatives searched again from its rows, a model of it fitted again from these, and all files are compared.
+    A run is traced again from its rows and manifest, a model selected again from its run, and all
+    files are compared.
 
     Exit codes: 0 everything agrees, 2 bad input, 3 something differs, was changed after it was written, or lacks the
     signature that --key requires.
@@ -174,7 +169,7 @@ def verify(
 
     what = ""
     try:
-        what, checks = _compared(folder, source, data, evaluated or (), key, incumbent, trust)
+        what, checks = _compared(folder, source, data, evaluated or (), key, trust)
     except ChangedError as error:
         checks = [Check("files", False, str(error))]
     if json_output:
@@ -193,25 +188,11 @@ def _compared(
     data: Path | None,
     evaluated: Sequence[Path],
     key: Path | None,
-    incumbent: Path | None,
     trust: list[str] | None,
 ) -> tuple[str, list[Check]]:
     """Return what the folder holds, and the comparisons."""
-    from ..improvability.dossier import is_dossier
     from ..runs import Run, TableModel, verify_model, verify_run
-    from ..runs.inquiry_choice import verify_alternative, verify_search
 
-    if is_dossier(folder):
-        return "dossier", verify_search(folder, source, champion_at(incumbent, trust), key)
-    if is_dossier(source):
-        if data is None:
-            raise InputError(f"{source} is a dossier, expected --data FILE too, the file that was searched.")
-        champion = champion_at(incumbent, trust)
-        return "model", verify_alternative(folder, source, data, champion, key, trust or ())
-    if incumbent is not None:
-        raise InputError(
-            "--incumbent goes with a dossier of fairfront alternatives, found another folder; leave it out."
-        )
     found = stored_at(folder, (Run, TableModel), "a run or a model", trust)
     if isinstance(found, TableModel):
         return "model", verify_model(folder, run_at(source, trust), data, key, trust or (), evaluated)

@@ -98,12 +98,7 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what this 
 Small = Annotated[
     int, option("N", "Round counts below this: 10, or 0 for exact counts, where the rows may be seen anyway.")
 ]
-Data = Annotated[
-    Path | None, path_option("With --small 0: the file that the run was traced from; of a dossier, the one searched.")
-]
-Incumbent = Annotated[
-    Path | None, path_option("Of a dossier: the model in use, where it was given to alternatives as a file or folder.")
-]
+Data = Annotated[Path | None, path_option("With --small 0: the file that the run was traced from.")]
 Sign = Annotated[Path | None, path_option("PEM file of the Ed25519 private key to sign with (extra sign).")]
 Seed = Annotated[int, option("N", "Random seed.", min=0)]
 Approved = Annotated[Number, option("NUMBER", "Share of favourable decisions; the cut-off follows.")]

@@ -11,7 +11,7 @@ import numpy as np
 from ..exceptions import InputError, Progress, progress_bar
 from ..measures.cutoffs import Operating
 from ..objectives import Groups
-from ..validation import check_confidence, check_flag, check_progress, check_seed
+from ..validation import check_confidence, check_progress, check_seed
 from ..validation.inputs import check_matrix, check_rows, check_weights
 from .arguments import (
     FEWEST,
@@ -32,9 +32,9 @@ from .arguments import (
 )
 from .estimates import Sample
 from .families import FAMILIES, Data
+from .record import Search
 from .requirements import Requirements
 from .result import Alternatives, result_of
-from .sections import Search
 from .split_search import Outcome, Plan, Split, atoms_of, search_split
 
 
@@ -62,7 +62,6 @@ def alternatives(
     max_fits: int | None = None,
     max_seconds: float | None = None,
     confidence: float = 0.95,
-    limit: bool = True,
     random_state: int | None = 0,
     progress: bool | Literal["auto"] = "auto",
 ) -> Alternatives:
@@ -114,14 +113,11 @@ def alternatives(
     sample_weight : array of shape (n,) of weights, optional
     person : array of shape (n,), optional
         Whom each row is of, where people have several: their rows stay in one half, and are one draw in tests and
-        bounds. The limit is then not given, whose band takes rows as independent.
+        bounds.
     n_splits : int, how often rows are halved
     max_fits, max_seconds : optional
         Budgets; a search that stops says why, and rests on the splits that were done.
     confidence : float, of the claims about single models
-    limit : bool
-        Whether to estimate the least error of any rule that does not see the group, at every gap: learners of label and
-        group are fitted for it, to at most 50 000 rows.
     random_state : int, seed of splits and fits
     progress : bool or "auto"
 
@@ -131,7 +127,6 @@ def alternatives(
     """
     started = time.monotonic()
     check_progress(progress)
-    check_flag(limit, "limit")
     seed, alpha = check_seed(random_state) or 0, 1.0 - check_confidence(confidence)
     budget = read_budget(n_splits, max_fits, max_seconds)
     n = check_rows(X)
@@ -161,14 +156,15 @@ def alternatives(
     own = read_names(columns, X)
     data = Data(X, labels, texts, task, sample, wanted.notions, reference, here.answers, given, own)
     plan = Plan(wanted, names, budget, seed, approval_rate)
+
     with progress_bar(progress, "searching", budget.splits) as bar:
         first, splits, stopped = _searched(data, plan, started, bar)
-    known: dict[str, Any] = {**vars(plan), "splits": splits, "stopped": stopped, "alpha": alpha, "limit": limit}
+    known: dict[str, Any] = {**vars(plan), "splits": splits, "stopped": stopped, "alpha": alpha}
     return result_of(Search(data=data, incumbent=here, outcome=first, **known))
 
 
 def _searched(data: Data, plan: Plan, started: float, bar: Progress) -> tuple[Outcome, tuple[Split, ...], str]:
-    """Return the first split whole, and of all splits what the p-value rests on."""
+    """Return the first split whole, of all splits what the p-value rests on, and why the search stopped."""
     atoms, splits, fits, budget = atoms_of(data), list[Split](), 0, plan.budget
     first: Outcome | None = None
     for k in range(budget.splits):

@@ -8,13 +8,12 @@ that decide all rows of a small sample alike are not sure to be equal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
 from ..measures.figures import MORE, MORE_PARTS, PARTS, SHARES
 from ..measures.ranks import places_of
@@ -23,8 +22,6 @@ from ..objectives import Array, Attribute
 Flags = NDArray[np.bool_]
 OUTCOMES = ("true_positive", "false_positive", "false_negative", "true_negative")
 SURE = 1e-15
-DRAWS, LARGEST = 20_000, 20_000_000
-"""Draws of errors for bounds of several models, and most influences that these are drawn from."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,11 +99,6 @@ class Estimate:
         """Return the value in standard errors, minus infinity where it is not known."""
         return self.value / self.error if np.isfinite(self.value) and self.error > 0 else -np.inf
 
-    @property
-    def p(self) -> float:
-        """Return the one-sided p-value of the claim that the figure is above 0."""
-        return float(ndtr(-self.z))
-
 
 def by_person(each: Estimate, rows: Sample) -> Estimate:
     """Return an estimate whose draws are people: what rows of one person move a figure by goes together."""
@@ -124,31 +116,6 @@ def mean(values: NDArray[Any], whole: Flags, weight: Array) -> Estimate:
         return Estimate(np.nan, np.zeros(len(w)))
     value = float(w @ values) / total
     return Estimate(value, w * (values - value) / total, float(w @ w / total**2) ** 2)
-
-
-def symmetric_root(covariance: Array) -> Array:
-    """Return the one symmetric root: draws by it do not depend on the eigenvectors that rounding happens to choose."""
-    values, vectors = np.linalg.eigh(covariance)
-    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
-
-
-def together_z(models: Sequence[Sequence[Estimate]], level: float, *, both: bool) -> float:
-    """Return how many standard errors bounds of one figure have to be away so that they hold for all models at once.
-
-    ``models`` are the estimates of every model. One bound per model is claimed, that of its weakest estimate, so
-    Bonferroni over models holds; so does the quantile of the largest error over all estimates, drawn from their
-    correlations, and the smaller of the two is taken. ``both``: bounds have two ends.
-    """
-    alpha = (1.0 - level) / (2.0 if both else 1.0)
-    simple = float(ndtri(1.0 - alpha / len(models)))
-    known = [each for some in models for each in some if each.error > 0 and np.isfinite(each.value)]
-    if not known or len(known) * len(known[0].influence) > LARGEST:
-        return simple
-    root = np.stack([each.influence / each.error for each in known])
-    alike = root @ root.T + np.diag([each.floor / each.error**2 for each in known])
-    errors = np.random.default_rng(0).standard_normal((DRAWS, len(known))) @ symmetric_root(alike)
-    largest = np.abs(errors).max(axis=1) if both else errors.max(axis=1)
-    return min(simple, float(np.quantile(largest, level, method="higher")))
 
 
 RATES = (*SHARES, *MORE)

@@ -11,7 +11,7 @@ intersection-union test, which needs no correction):
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import permutations
 from typing import Any, NamedTuple
 
@@ -80,12 +80,6 @@ class Contrast:
     @property
     def rates(self) -> tuple[str, ...]:
         return SEVERAL.get(self.rate, (self.rate,))
-
-    def at(self, pair: Pair) -> Contrast:
-        """Return the contrast of the rate that a pair is about."""
-        if pair.rate == self.rate:
-            return self
-        return replace(self, name=str(replace(Column.of(self.name), figure=pair.rate)), rate=pair.rate)
 
     def pairs(self, attributes: Sequence[Attribute]) -> list[Pair]:
         return [

@@ -11,10 +11,10 @@ import narwhals.stable.v1 as nw
 
 from ..exceptions import require
 from ..records import Record, html_record, html_table
-from ..validation import BACKENDS, as_plain, check_choice, is_whole, refuse
-from .dossier import record_of, write_dossier
-from .sections import Search
+from ..validation import BACKENDS, check_choice, is_whole, refuse
+from .record import Search, record_of
 from .split_search import Outcome
+from .summary import figure_words, write_search
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -29,23 +29,27 @@ class Alternatives(Record):
         that such a model exists; large ones are not evidence that there is none.
     split_p_values : tuple of float, those of the splits, in their order
     table : tuple of dict
-        One line per model of the first split, the incumbent first (id 0): where it comes from, figures on judge rows
-        that were not searched on, whether it qualifies, and why not.
-    qualified : tuple of int
-        Ids of models that qualify at the confidence asked for; none where ``p_value`` does not pass. They are tested in
-        the order of the table, which was found on the search rows, until one fails; a fixed sequence needs no more.
+        One line per model of the first split, the incumbent first (id 0): where it comes from, and its figures on judge
+        rows that were not searched on.
+    qualified : bool
+        Whether model 1, the most promising on the search rows, qualifies at the confidence asked for: its own p-value
+        on the first split and that of the search both pass.
+    changes : dict
+        By figure how model 1 differs from the incumbent: ``value``, ``lower`` and ``upper`` (None where only a lower
+        bound is claimed). Of a gap it is how much smaller it is, of a ratio the factor by which it is larger.
     moved : dict
-        Of the first model that qualifies, else of the most promising one: rates of every group before and after, and
-        how many people enter and leave, with the share of them who have the favourable label.
+        Of model 1: rates of every group before and after, and how many people enter and leave, with the share of them
+        who have the favourable label.
     swapped : dict, the same of all rows
-    record : dict, all that the dossier says
+    record : dict, all that is known, as plain values
     outcome : what `select` builds models from; it holds row numbers, and is never written
     """
 
     p_value: float
     split_p_values: tuple[float, ...]
     table: tuple[dict[str, Any], ...] = field(repr=False)
-    qualified: tuple[int, ...]
+    qualified: bool
+    changes: Mapping[str, Any] = field(repr=False)
     moved: Mapping[str, Any] = field(repr=False)
     swapped: Mapping[str, Any] = field(repr=False)
     record: Mapping[str, Any] = field(repr=False)
@@ -56,17 +60,7 @@ class Alternatives(Record):
         """Say what was found, in one sentence that claims no more than that."""
         return str(self.record["finding"])
 
-    @property
-    def limit(self) -> Mapping[str, Any] | None:
-        """Return the least error of any rule that does not see the group, by gap, and the models' distances to it.
-
-        ``gaps``, ``error``, ``low`` and ``high`` are lists, the last two the ends of a band for all gaps at once;
-        ``models`` has a line per id. None where it was not asked for, ``why_not`` alone where it cannot be given.
-        """
-        found: Mapping[str, Any] | None = self.record["limit"]
-        return found
-
-    def select(self, id: int) -> Any:
+    def select(self, id: int = 1) -> Any:
         """Return a model of the table, fitted on the search rows of the first split, which decides at its cut-off.
 
         Parameters
@@ -94,30 +88,33 @@ class Alternatives(Record):
         return nw.from_dict(columns, backend=backend).to_native()
 
     def save(self, path: Any, *, overwrite: bool = False) -> Path:
-        """Write summary.md, dossier.md, dossier.json and dossier.html to a folder, whole or not at all.
+        """Write summary.md and alternatives.json to a folder, whole or not at all.
 
         Parameters
         ----------
         path : str or path of the folder
-        overwrite : bool, whether a folder with an earlier dossier, and nothing else, is replaced
+        overwrite : bool, whether a folder with an earlier search, and nothing else, is replaced
         """
-        return write_dossier(path, self.record, overwrite=overwrite)
+        return write_search(path, self.record, overwrite=overwrite)
 
     def _repr_html_(self) -> str:
-        heads = [name for name in self.table[0] if name not in ("settings", "why")]
-        shown = [line for line in self.table if line["p"] is not None or line["id"] == 0]
-        cells = ([_cell(line[name]) for name in heads] for line in shown)
-        after = "select(id) gives a model; save(folder) writes the dossier."
+        heads = [name for name in self.table[0] if name != "settings"]
+        cells = ([figure_words(line[name]) for name in heads] for line in self.table[:2])
+        after = "select() gives model 1; save(folder) writes a summary and the record."
         return html_record("Alternatives", self.sentence, html_table(heads, cells), after)
 
 
 def result_of(search: Search) -> Alternatives:
-    """Return what a search that is over found."""
-    record, p = record_of(search), tuple(each.p for each in search.splits)
-    found = (tuple(record["table"]), search.qualified, record["moved"], record["swapped"])
-    return Alternatives(search.p, p, *found, record, search.outcome)
-
-
-def _cell(value: Any) -> str:
-    plain = as_plain(value)
-    return "" if plain is None else f"{plain:.4g}" if isinstance(plain, float) else str(plain)
+    """Return what a finished search found."""
+    record = record_of(search)
+    return Alternatives(
+        p_value=search.p_value,
+        split_p_values=tuple(record["split_p_values"]),
+        table=tuple(record["table"]),
+        qualified=search.qualified,
+        changes=record["changes"],
+        moved=record["moved"],
+        swapped=record["swapped"],
+        record=record,
+        outcome=search.outcome,
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from ..improvability.estimates import OUTCOMES
 from ..measures.cutoffs import as_costs
 from ..objectives import Groups
 from ..tables.notation import number_of
-from ..validation import as_tuples, check_names, check_text
+from ..validation import check_names, check_text
 from .settings import Settings
 
 SPLIT = "80/20"
@@ -69,16 +69,6 @@ class Inquiry:
             if name in given:
                 given[name] = check_names(given[name], name)
         return cls(Settings.of(split=SPLIT, **table), **given)
-
-    @classmethod
-    def from_json(cls, found: Any) -> Inquiry:
-        strange = sorted(set(found) - {each.name for each in fields(cls)})
-        if strange:
-            raise InputError(
-                f"the dossier has the unknown setting {strange[0]!r}; a newer fairfront wrote it: upgrade."
-            )
-        known = {name: as_tuples(value) for name, value in found.items() if name != "table"}
-        return cls(Settings.from_json(found["table"]), **known)
 
     @property
     def aside(self) -> tuple[str, ...]:

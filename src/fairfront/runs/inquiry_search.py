@@ -1,4 +1,4 @@
-"""The search of an inquiry: its rows read, screened and encoded, and what was found in them.
+"""The search of an inquiry: its rows read, screened and encoded, what was found in them, and its model.
 
 Encoder and screening are learnt on a random four fifths of the rows, as of a run without a validation part; the halves
 of a search are drawn from all of them.
@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled, spelling
+from ..frontier.linear_models import LinearModels
+from ..frontier.rule_models import RuleModels
 from ..improvability import Alternatives, alternatives
 from ..objectives import Array
 from ..tables import Source, Table, infer, load, open_source, read_groups, read_target
@@ -22,6 +24,7 @@ from ..tables.encoder import TableEncoder
 from .champion import Champion, known_answers
 from .inquiry import Inquiry
 from .manifest import versions
+from .model import TableModel
 from .preparation import Prepared, prepare
 
 
@@ -186,3 +189,23 @@ def read_labels(table: Table, name: str, like: NDArray[Any]) -> NDArray[Any]:
             f"column {name!r} has {strange[0]!r}, expected decisions with the values of the target: {', '.join(known)}."
         )
     return np.array([known[str(text)] for text in texts], dtype=like.dtype)
+
+
+def alternative_model(found: Alternatives, rows: Asked, id: int = 1) -> TableModel | None:
+    """Return a model of the table with its preprocessing; None of families that fit nothing of their own."""
+    chosen, task = found.outcome.candidates[id - 1], found.outcome.task
+    if chosen.models is None:
+        return None
+    about = {
+        "id": id,
+        "favourable": task.favourable_label,
+        "family": chosen.family,
+        "settings": dict(chosen.settings),
+        "operating_point": f"Alternative {id} of a search; its cut-off is {chosen.cutoff:.4g}.",
+    }
+    if not isinstance(chosen.models, (LinearModels, RuleModels)):
+        estimator = chosen.models.build(chosen.place)
+        return TableModel(rows.encoder, None, task, about, estimator=estimator, cutoff=chosen.cutoff)
+    points: Any = chosen.models.take([chosen.place])
+    points = replace(points, feature_names=rows.encoder.feature_names)
+    return TableModel(rows.encoder, points, task, about, cutoff=chosen.cutoff)

@@ -22,8 +22,7 @@ def check_part(manifest: Mapping[str, Any] | None, source: Source, data: Any, pa
     what = spelled("part")
     if manifest is None:
         raise InputError(
-            f"{what} is {part!r}, expected a model that was chosen from a run, found one without a run's manifest; "
-            "models of a dossier were judged on several splits."
+            f"{what} is {part!r}, expected a model that was chosen from a run, found one without a run's manifest."
         )
     check_choice(part, "part", [name for name in PARTS if manifest["split"]["rows"].get(name)])
     if manifest["data"].get("sha256") is not None:  # a data frame has none
