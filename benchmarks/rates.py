@@ -15,7 +15,7 @@ from .peers import PEERS, bias_score
 from .peers.base import Peer
 from .rate_costs import costs
 from .rate_people import compared
-from .rate_regressions import HELD_SHARE, difference, regression_at_equal_gap
+from .rate_regressions import HELD_SHARE, difference
 from .report import Section, Table
 
 OURS, STACKED, TREES = "fairfront_rates", "fairfront_rates_stacked", "trees_rates"
@@ -255,7 +255,7 @@ def sections(quick: bool) -> list[Section]:
     """Compare on the splits of the other pages, and on those that were named first and run once."""
     for contest in CONTESTS:
         contest.run(quick)
-    return drawn(quick) if quick else [*drawn(quick), costs(), regression_at_equal_gap(quick)]
+    return drawn(quick) if quick else [*drawn(quick), costs()]
 
 
 def drawn(quick: bool) -> list[Section]:

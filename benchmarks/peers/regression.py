@@ -10,7 +10,6 @@ import fairfront as ff
 from .base import Candidates, Fitting, Peer, frontier_weights, weights_of
 
 POINTS = 20
-STRENGTHS = (1.0, 10.0, 50.0, 200.0)
 
 
 def predictions(W: np.ndarray) -> Candidates:
@@ -30,15 +29,6 @@ def newton(fitting: Fitting) -> Candidates:
     )
 
 
-def ridges(fitting: Fitting) -> Candidates:
-    """One frontier of several ridges; at every gap the one with the least leave-one-out error of training rows."""
-    rows = fitting.train
-    asked = {"loss": "squared", "notion": "disparate_mistreatment", "n_points": POINTS, "progress": False}
-    several = [strength / len(rows.y) for strength in STRENGTHS]
-    front = ff.trace(rows.X, rows.y, sensitive_features=rows.groups.astype(str), ridge=several, **asked)
-    return predictions(frontier_weights(front))
-
-
 def grid_search(fitting: Fitting) -> Candidates:
     from fairlearn.reductions import BoundedGroupLoss, GridSearch, SquareLoss
 
@@ -55,11 +45,6 @@ def strengths(fitting: Fitting) -> Candidates:
 PEERS = {
     "plain": Peer("plain Ridge", plain),
     "fairfront_newton": Peer("fairfront Newton", newton),
-    "fairfront_ridges": Peer(
-        "fairfront Newton, ridge by held-out error",
-        ridges,
-        note="ridges of 1, 10, 50 and 200 over n; chosen on training rows by leave-one-out figures",
-    ),
     "fairlearn_grid_search": Peer(
         "fairlearn GridSearch, bounded group loss",
         grid_search,

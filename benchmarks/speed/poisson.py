@@ -33,11 +33,11 @@ def measure(n: int) -> dict[str, float]:
         start = time.process_time()
         front = ff.trace(
             X,
-            y,
+            y / exposure,
             sensitive_features=group,
+            sample_weight=exposure,
             loss="poisson",
             notion="link_scale_parity",
-            exposure=exposure,
             ridge=1e-4,
             n_points=POINTS,
             progress=False,

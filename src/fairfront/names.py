@@ -42,8 +42,6 @@ LOSSES = (
     "poisson",
     "gamma",
     "tweedie",
-    "binomial",
-    "quantile",
 )
 FAMILIES = ("linear", "rates", "boosting", "cutoffs", "features", "settings")
 """Without candidates, which are handed in in Python."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -11,12 +11,9 @@ from .frontier import Frontier, assemble
 from .frontier.estimator_frontier import trace_estimator
 from .frontier.held_out import ASKED, HELD_OUT, NEAR_ROWS, ROUGH, HeldOut, readings_judge, refuse_operating
 from .frontier.rate_frontier import Rates, as_rates, refuse_losses, trace_rates
-from .frontier.ridges import as_ridges, trace_ridges
-from .objectives import Gap, Groups, Loss, Notion, Within, is_regression, warn_of_proxies
+from .objectives import Gap, Groups, Loss, Notion, Within, warn_of_proxies
 from .objectives.comparisons import Surrogate
-from .objectives.value_losses import per_exposure
 from .problems import LinearProblem, blas_threads, linear_problem
-from .problems.offsets import with_offset
 from .problems.point import decomposable
 from .problems.signs import as_signs
 from .solvers import Solver, Weighting, as_solver
@@ -39,13 +36,10 @@ def trace(
     solver: str | Solver = "newton",
     preferences: Any = None,
     n_points: int | None = None,
-    ridge: float | Sequence[float] | None = None,
+    ridge: float | None = None,
     fit_intercept: bool = True,
     sample_weight: Any = None,
-    exposure: Any = None,
-    offset: Any = None,
     signs: Mapping[str | int, str] | None = None,
-    pairs: Any = None,
     groups: Groups | None = None,
     estimator: Any = None,
     units: Literal["losses", "rates"] | Rates = "losses",
@@ -77,24 +71,15 @@ def trace(
         Newton: how many points to solve, evenly from unconstrained training to the smallest gap; by default as many
         as the curve bends. In rates: how many rules, by default 50 for one gap and 20 for several. First-order
         solvers: most points to keep (100), those that runs ended at always.
-    ridge : float or several, optional
+    ridge : float, optional
         Penalty on the squared weights; by default 1 / (sum of weights), scikit-learn's C = 1, so that a weight of 2 is
-        a row that is there twice. Of several ridges (linear models, Newton) the frontier has, at every gap, points
-        of the one with the smallest held-out error there; the column ``ridge`` of `Frontier.table` says which.
+        a row that is there twice.
     fit_intercept : bool, whether there is an intercept, which is not penalised
     sample_weight : array of shape (n,) of weights of at least 0, optional
-    exposure : array of shape (n,) of numbers above 0 (time at risk, trials), optional
-        Where y are counts or totals: ``y / exposure`` is then modelled, with weights times exposure.
-    offset : str, int or array of shape (n,), optional
-        Of values: what is added to every score as it is, such as the logarithm of an earlier prediction. It is a column
-        of X, by name or place, whose coefficient is 1; an array becomes the last column. Models predict from it too.
     signs : mapping of columns of X, by name or place, to "+" or "-", optional
         Features of which more never makes the favourable label less likely, or a value smaller ("+"), or never more
         likely, or larger ("-"), all others being equal: bounds on coefficients, or the constraint of an estimator that
         has one.
-    pairs : integer array of shape (m, 2) of row numbers, or a second matrix like X, optional
-        People whose scores should be alike, or every row's counterfactual: the mean squared difference of their scores
-        is bounded beside the gaps of ``notion``, of which there may be none (``notion=[]``). For linear models.
     groups : Groups, which says reference groups, crossed columns and the smallest size of a group, optional
     estimator : estimator, optional
         Any classifier or regressor whose fit takes sample_weight, instead of a linear model: points are then weighted
@@ -127,16 +112,10 @@ def trace(
         check_flag(held_out, "held_out")
     warn_of_proxies(sensitive_features)
     sensitive_features = Within.of(sensitive_features, control_features)
-    y, sample_weight = per_exposure(y, sample_weight, exposure, regression=is_regression(loss))
     rows: dict[str, Any] = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "groups": groups}
     question: dict[str, Any] = {"favourable": favourable, "notion": notion, "loss": loss, "gap": gap}
     if signs is not None and units != "losses":
         raise InputError("signs is for units of losses, found rates, whose rules guess the group; leave it out.")
-    if pairs is not None and (estimator is not None or units != "losses"):
-        raise InputError("pairs is for linear models, found an estimator or units of rates; leave it out.")
-    if offset is not None and (estimator is not None or units != "losses"):
-        raise InputError("offset is for linear models, found an estimator or units of rates; leave it out.")
-    X, added = with_offset(X, offset)
     linear: dict[str, Any] = {"surrogate": surrogate, "ridge": ridge, "fit_intercept": fit_intercept}
     asked: dict[str, Any] = {"preferences": preferences, "n_points": n_points}
     labelled = (y, sensitive_features, sample_weight)
@@ -164,17 +143,9 @@ def trace(
         judge = readings_judge(fits.folds, labelled, person, held_out) if held_out else None
         return trace_estimator(fits, search, progress, judge)
     chosen = as_solver(solver)
-    if (several := as_ridges(ridge)) is None:
-        problem = linear_problem(X, y, **rows, **question, **linear, offset=added, signs=signs, pairs=pairs)
-        held = HeldOut.of(problem, chosen, labelled, person, held_out)
-        return trace_problem(problem, chosen, **asked, random_state=random_state, held_out=held, progress=progress)
-    if preferences is not None:
-        raise InputError(f"preferences is for one ridge, found {len(several)}; leave one of the two out.")
-    linear |= {"ridge": several[0], "offset": added, "signs": signs, "pairs": pairs}
-    problem = linear_problem(X, y, **rows, **question, **linear)
-    held = HeldOut.of(problem, chosen, labelled, person, True if held_out is None else held_out)
-    known: dict[str, Any] = {"n_points": n_points, "random_state": random_state, "progress": progress}
-    return trace_ridges(problem, several, held, lambda one, judge: trace_problem(one, chosen, held_out=judge, **known))
+    problem = linear_problem(X, y, **rows, **question, **linear, signs=signs)
+    held = HeldOut.of(problem, chosen, labelled, person, held_out)
+    return trace_problem(problem, chosen, **asked, random_state=random_state, held_out=held, progress=progress)
 
 
 @blas_threads(1)

@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import fairfront as ff
+from fairfront.frontier import held_out
 from fairfront.frontier.held_out import HeldOut
 from fairfront.frontier.judgement import HeldRows
 from fairfront.measures import auc
@@ -301,16 +302,19 @@ def test_cut_offs_are_placed_where_something_is_decided() -> None:
 
 
 @pytest.mark.parametrize("rule", [{"approval_rate": 0.3}, {"costs": {"false_positive": 2.0, "false_negative": 1.0}}])
-def test_cut_offs_decide_about_rows_of_a_fold_that_did_not_place_them(rows, rule: dict[str, Any]) -> None:
+def test_cut_offs_decide_about_rows_of_a_fold_that_did_not_place_them(
+    rows, rule: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     X, y, group = rows
     front = traced(rows, held_out=rule, n_points=3)
     record, held = front.evaluations["held_out"], traced(rows, n_points=3).evaluations["held_out"]
     assert record.made == "leave-one-out in closed form; cut-offs placed without each of 10 folds"
     box: list[Any] = []
     problem = ff.problems.linear_problem(X, y, sensitive_features=group, favourable="yes", ridge=1.0 / N)
-    judge = replace(HeldOut.of(problem, ff.Newton(), (y, group, None)), kept=box)
+    judge = HeldOut.of(problem, ff.Newton(), (y, group, None))
+    monkeypatch.setattr(held_out, "judged_scores", lambda front, rows, scores, *_, **__: box.append(scores) or front)
     trace_problem(problem, "newton", n_points=3, held_out=judge, progress=False)
-    chance, good = 1.0 / (1.0 + np.exp(-box[0][0][:, 0])), y == "yes"
+    chance, good = 1.0 / (1.0 + np.exp(-box[0][:, 0])), y == "yes"
     fold, decided = dealt(good.astype(np.intp), None), np.empty(chance.shape, dtype=bool)
     for f in range(FOLDS):
         for model in range(len(chance)):
@@ -369,7 +373,7 @@ def test_two_evaluations_are_pooled_once_and_a_saved_run_says_what_it_read(rows,
     assert again.choice(**rule, on="held_out").note == ""
 
 
-def test_pooled_figures_of_pairs_and_combinations_are_of_all_parts(rows) -> None:
+def test_pooled_figures_of_combinations_are_of_all_parts(rows) -> None:
     X, y, group = rows
     one, two = slice(0, 400), slice(400, N)
     other = np.where(np.arange(N) % 3 == 0, "x", "z")
@@ -378,27 +382,12 @@ def test_pooled_figures_of_pairs_and_combinations_are_of_all_parts(rows) -> None
     asked = ff.Groups(compare="subgroups")
     known = {"favourable": "yes", "n_points": 5, "progress": False, "held_out": True, "groups": asked}
     front = ff.trace(X[one], y[one], sensitive_features=some[0], **known)
-    pairs = np.random.default_rng(2).integers(N - 400, size=(60, 2))
-    front = front.evaluate(X[two], y[two], sensitive_features=some[1], pairs=pairs[pairs[:, 0] != pairs[:, 1]])
+    front = front.evaluate(X[two], y[two], sensitive_features=some[1])
     pooled, parts = front.judged(), [front.evaluations[name] for name in ("held_out", "validation")]
     for name in ("tpr_subgroup_gap", "tpr_subgroup_gap_upper"):
         mean = np.average([each[name] for each in parts], axis=0, weights=[each.n for each in parts])
         np.testing.assert_allclose(pooled[name], mean)
-    np.testing.assert_allclose(pooled["pair_flips_upper"], parts[1]["pair_flips_upper"])  # the only one with pairs
     assert front.choice(at_most={"tpr_subgroup_gap": 0.9}).promises[0].promised == 0.9
-
-
-def test_a_choice_by_pairs_has_its_line(rows) -> None:
-    X, y, group = rows
-    pairs = np.column_stack([np.arange(0, 300, 2), np.arange(1, 300, 2)])
-    front = traced(rows, held_out=False).evaluate(X, y, sensitive_features=group, pairs=pairs)
-    choice = front.choice(at_most={"pair_flips": 0.6})
-    (promise,) = choice.promises
-    assert (promise.figure, promise.asked, promise.promised, promise.most) == ("pair_flips", 0.6, 0.6, True)
-    place = front.place(choice.id)
-    assert promise.observed == promise.expected == front.column("pair_flips")[place]
-    least = front.choice(least="pair_flips").promises[0]
-    assert least.promised > front.column("pair_flips_upper").min()  # for all points at once
 
 
 def test_stability_is_measured_up_to_zero(rows) -> None:

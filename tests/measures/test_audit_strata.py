@@ -72,5 +72,5 @@ def test_levels_are_crossed_and_missing_is_a_level() -> None:
     assert {k: v.tolist() for k, v in found.items()} == {"x & 1": [0], "x & 2": [3], "y & 1": [1], "(missing) & 2": [2]}
     many = {f"c{k}": np.arange(400) // 100 * 40 + 7 * k for k in range(12)}
     assert len(Strata.of(many, 400).rows) == 4  # names are made of levels that occur, not of all that could
-    with pytest.raises(ff.InputError, match="use bands"):
+    with pytest.raises(ff.InputError, match="cut numbers first"):
         Strata.of(np.arange(2000), 2000)

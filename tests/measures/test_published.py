@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ import fairfront as ff
 from fairfront.explorer import describe_points
 from fairfront.measures import Evaluation, evaluate_scores
 from fairfront.measures.disclosure import LIMIT, POOLED, pool_of
-from fairfront.measures.further_columns import pair_shares
 from fairfront.measures.moves import moves_by_rate, published_sides
 from fairfront.measures.paired import PairedRows
 from fairfront.measures.published import published
@@ -250,30 +248,3 @@ def test_bounds_under_probabilities_are_published_wider_and_beside_no_small_coun
         assert (most - exact[f"{name}_most"] < 0.01).all()
     told = ff.audit(y, front.select(id=0).predict(X), sensitive_features=soft).to_dict()
     assert ("proxy_bounds" in told) is not certain
-
-
-@pytest.mark.parametrize("flips", [3, 4, 5, 6, 7])
-def test_shares_of_pairs_are_the_same_for_all_small_counts_behind_them(flips: int) -> None:
-    for m in (60, 61, 400):
-        few, rest = (pair_shares(np.array([k / m]), m, False) for k in (flips, m - flips))
-        np.testing.assert_allclose([few[0], rest[0]], [5 / m, 1.0 - 5 / m])
-    np.testing.assert_allclose(pair_shares(np.array([12 / 60]), 60, False), 12 / 60)
-    np.testing.assert_allclose(pair_shares(np.array([12 / 60]), 60, True), 10 / 60)
-
-
-def test_figures_of_pairs_are_published_of_ten_people_or_more(tmp_path: Any) -> None:
-    rng = np.random.default_rng(4)
-    X, group = rng.normal(size=(300, 2)), np.repeat(["a", "b"], 150)
-    y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
-    front = ff.trace(X, y, sensitive_features=group, n_points=3, progress=False)
-    many, few = (np.array(list(combinations(range(k), 2))) for k in (12, 6))
-    for pairs in (many, few):
-        judged = front.evaluate(X, y, sensitive_features=group, pairs=pairs)
-        found = published(judged.evaluations["validation"], front.facts.task)
-        shares, exact = found["pair_flips"], judged.column("pair_flips")
-        if pairs is few:
-            assert np.isnan([shares, found["pair_difference"]]).all()
-            continue
-        np.testing.assert_allclose(shares, pair_shares(exact, len(many), False))
-        np.testing.assert_allclose(found["pair_difference"], judged.column("pair_difference"), rtol=5e-3)
-        assert all(each == float(f"{each:.3g}") for each in found["pair_difference"])

@@ -1,4 +1,4 @@
-"""Losses of generalised linear models: against scikit-learn and SciPy, with exposure, and all the way to a card."""
+"""Losses of generalised linear models: against scikit-learn and SciPy, as rates of an exposure, and up to a card."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegres
 from sklearn.metrics import mean_gamma_deviance, mean_poisson_deviance, mean_tweedie_deviance
 
 import fairfront as ff
-from fairfront.objectives import LOSSES, Quantile
-from fairfront.objectives.value_losses import Binomial, Tweedie, per_exposure
+from fairfront.objectives import LOSSES
+from fairfront.objectives.value_losses import Tweedie
 from fairfront.problems import linear_problem
 from tests.support.optima import slsqp
 
@@ -26,15 +26,12 @@ E = RNG.uniform(0.1, 1.0, N)
 COUNTS = RNG.poisson(MEAN * E)
 AMOUNTS = RNG.gamma(2.0, 1000.0 * MEAN / 2.0)
 TOTALS = np.where(RNG.random(N) < 0.3, AMOUNTS, 0.0)
-TRIALS = RNG.integers(1, 20, N).astype(float)
-HITS = RNG.binomial(TRIALS.astype(int), 1.0 / (1.0 + np.exp(-X[:, 0])))
 CASES: dict[str, tuple[Any, Any, Any]] = {
-    "poisson": ("poisson", COUNTS, E),
+    "poisson": ("poisson", COUNTS / E, E),
     "gamma": ("gamma", AMOUNTS, None),
-    "tweedie": (Tweedie(power=1.6), TOTALS, E),
-    "binomial": ("binomial", HITS, TRIALS),
-    "quantile": (Quantile(q=0.8, width=0.3), MEAN + RNG.gumbel(size=N), None),
+    "tweedie": (Tweedie(power=1.6), TOTALS / E, E),
 }
+"""Loss, values per unit of exposure, and weights."""
 SETS: dict[str, dict[str, Any]] = {
     "two groups": {"sensitive_features": A},
     "three groups": {"sensitive_features": np.where(RNG.random(N) < 0.3, "c", A)},
@@ -44,10 +41,10 @@ NAMES = ("disparate_mistreatment", "demographic_parity", "group_loss", "link_sca
 
 
 def traced(case: str, **options: Any) -> ff.Frontier:
-    loss, y, exposure = CASES[case]
+    loss, y, weight = CASES[case]
     known: dict[str, Any] = {"ridge": 1e-3, "n_points": 4, "notion": "link_scale_parity", "progress": False}
-    known |= {"sensitive_features": A, **options}
-    return ff.trace(X, y, loss=loss, exposure=exposure, **known)
+    known |= {"sensitive_features": A, "sample_weight": weight, **options}
+    return ff.trace(X, y, loss=loss, **known)
 
 
 @pytest.mark.parametrize(
@@ -61,21 +58,11 @@ def test_losses_are_half_the_deviance(name: str, deviance: Any) -> None:
     np.testing.assert_allclose(value.mean(), 0.5 * deviance(y, np.exp(score[0]), **known))
 
 
-def test_the_loss_of_shares_is_that_of_their_trials() -> None:
-    score, shares = RNG.normal(size=(1, 40)), RNG.uniform(size=40)
-    value, _ = Binomial().value_slope(score, shares)
-    p = 1.0 / (1.0 + np.exp(-score[0]))
-    expected = shares * np.log(shares / p) + (1.0 - shares) * np.log((1.0 - shares) / (1.0 - p))
-    np.testing.assert_allclose(value, expected)
-    assert Binomial().value_slope(score[:, :2], np.array([0.0, 1.0]))[0].min() > 0.0
-
-
 @pytest.mark.parametrize("case", ["poisson", "gamma", "tweedie"])
 def test_plain_training_is_the_regressor_of_scikit_learn(case: str) -> None:
     kind = {"poisson": PoissonRegressor, "gamma": GammaRegressor, "tweedie": TweedieRegressor}[case]
     known: dict[str, Any] = {"power": 1.6, "link": "log"} if case == "tweedie" else {}
-    _, y, exposure = CASES[case]
-    rate, weight = per_exposure(y, None, exposure)
+    _, rate, weight = CASES[case]
     theirs = kind(alpha=1e-3, tol=1e-12, max_iter=5000, **known).fit(X, rate, sample_weight=weight)
     front = traced(case)
     ours = front.select(id=0)
@@ -89,15 +76,15 @@ def test_plain_training_is_the_regressor_of_scikit_learn(case: str) -> None:
 
 
 @pytest.mark.parametrize("which", SETS)
-@pytest.mark.parametrize(("case", "notion"), [(a, b) for a in CASES for b in (NAMES if a != "quantile" else NAMES[:3])])
+@pytest.mark.parametrize(("case", "notion"), [(a, b) for a in CASES for b in NAMES])
 def test_points_are_those_of_slsqp(case: str, notion: str, which: str) -> None:
-    loss, y, exposure = CASES[case]
-    front = traced(case, notion=notion, **SETS[which])
+    loss, rate, weight = CASES[case]
+    weight = SETS[which].get("sample_weight", weight)
+    front = traced(case, **{**SETS[which], "notion": notion, "sample_weight": weight})
     assert front.kkt[front.solved].max() <= 1e-7
     assert front.certified.all() or notion not in ("link_scale_parity", "group_loss")
-    curved = case != "quantile" and notion in ("demographic_parity", "actual_over_expected")  # means behind a link
+    curved = notion in ("demographic_parity", "actual_over_expected")  # means behind a link
     assert not (curved and front.certified[1:].any())
-    rate, weight = per_exposure(y, SETS[which].get("sample_weight"), exposure)
     known: dict[str, Any] = {"loss": loss, "notion": notion, "ridge": 1e-3, "sample_weight": weight}
     problem = linear_problem(X, rate, sensitive_features=SETS[which]["sensitive_features"], **known)
     reach = float(np.ptp(front.loss))
@@ -107,32 +94,9 @@ def test_points_are_those_of_slsqp(case: str, notion: str, which: str) -> None:
         assert left < -1e-9 * max(cap, 1.0) or found >= front.loss[place] - 1e-6 * max(reach, 1e-3 * front.loss[place])
 
 
-@pytest.mark.parametrize("case", ["poisson", "tweedie", "binomial"])
-def test_an_exposure_is_a_weight_on_values_per_unit(case: str) -> None:
-    loss, y, exposure = CASES[case]
-    one = traced(case)
-    two = ff.trace(X, y / exposure, sensitive_features=A, loss=loss, sample_weight=exposure, ridge=1e-3, n_points=4,
-                   notion="link_scale_parity", progress=False)  # fmt: skip
-    np.testing.assert_array_equal(one.models.coef, two.models.coef)
-    judged = one.evaluate(X, y, sensitive_features=A, exposure=exposure).record()
-    again = two.evaluate(X, y / exposure, sensitive_features=A, sample_weight=exposure).record()
-    for name in judged.columns:
-        np.testing.assert_array_equal(judged[name], again[name])
-
-
-def test_whole_exposures_are_repeated_rows() -> None:
-    times = RNG.integers(1, 4, 300)
-    rate = RNG.integers(0, 3, 300).astype(float)
-    rows = np.repeat(np.arange(300), times)
-    known: dict[str, Any] = {"loss": "poisson", "notion": "actual_over_expected", "n_points": 3, "progress": False}
-    one = ff.trace(X[:300], rate * times, sensitive_features=A[:300], exposure=times, **known)
-    two = ff.trace(X[rows], rate[rows], sensitive_features=A[rows], **known)
-    np.testing.assert_allclose(one.models.coef, two.models.coef, atol=1e-6)
-
-
 def test_actual_over_expected_is_what_it_says(tmp_path: Path) -> None:
     front = traced("poisson", notion="actual_over_expected", held_out=True)
-    front = front.evaluate(X, COUNTS, sensitive_features=A, exposure=E)
+    front = front.evaluate(X, COUNTS / E, sensitive_features=A, sample_weight=E)
     expected = front.models.scores(X)[:, 0] * E
     found = front.record().groups[next(iter(front.record().groups))].rate("actual_over_expected")
     by_hand = [[COUNTS[g == A].sum() / each[g == A].sum() for g in "ab"] for each in expected]
@@ -152,7 +116,7 @@ def test_actual_over_expected_is_what_it_says(tmp_path: Path) -> None:
 
 def test_estimators_predict_per_unit() -> None:
     model = ff.ParetoFairRegressor(loss="poisson", notion="link_scale_parity", max_loss_gap=0.0, ridge=1e-3)
-    model.fit(X, COUNTS, sensitive_features=A, exposure=E)
+    model.fit(X, COUNTS / E, sensitive_features=A, sample_weight=E)
     np.testing.assert_allclose(model.predict(X), np.exp(X @ model.coef_ + model.intercept_))
     gap = [np.average(np.log(model.predict(X))[g == A], weights=E[g == A]) for g in "ab"]
     np.testing.assert_allclose(gap[0], gap[1], atol=1e-7)
@@ -165,7 +129,6 @@ def test_estimators_predict_per_unit() -> None:
     [
         ("poisson", COUNTS - 1.0, "y has values down to -1, expected numbers at least 0 for loss 'poisson'"),
         ("gamma", TOTALS, "y has values down to 0, expected numbers above 0 for loss 'gamma'; model how many"),
-        ("binomial", HITS, "expected shares of successes from 0 to 1 for loss 'binomial'; give successes as y"),
     ],
 )
 def test_values_that_a_loss_has_no_value_for_are_refused(loss: str, y: Any, words: str) -> None:
@@ -173,13 +136,7 @@ def test_values_that_a_loss_has_no_value_for_are_refused(loss: str, y: Any, word
         ff.trace(X, y, sensitive_features=A, loss=loss, notion="group_loss", progress=False)
 
 
-def test_exposures_that_are_none_are_refused() -> None:
-    short = (E[:-1], r"exposure has shape \(1199,\), expected \(1200,\)")
-    for given, words in (short, (np.floor(2.0 * E), "exposure is 0 in some rows, expected numbers above 0")):
-        with pytest.raises(ff.InputError, match=words):
-            ff.trace(X, COUNTS, sensitive_features=A, loss="poisson", exposure=given, progress=False)
-    with pytest.raises(ff.InputError, match="exposure is for counts and totals, found labels"):
-        ff.trace(X, COUNTS > 0, sensitive_features=A, exposure=E, progress=False)
+def test_powers_that_are_none_are_refused() -> None:
     with pytest.raises(ff.InputError, match="power"):
         Tweedie(power=2.5)
 
@@ -199,18 +156,13 @@ def test_a_run_of_the_motor_portfolio_has_a_card(tmp_path: Path) -> None:
     data = ff.datasets.load_motor(n=3000)
     file = tmp_path / "motor.csv"
     file.write_text(data.as_csv())
-    known: dict[str, Any] = {"target": "claims", "exposure": "exposure", "groups": "group", "n_points": 3}
-    run = ff.trace_table(
-        file, loss="poisson", notion="actual_over_expected", drop="sex", stability=2, progress=False, **known
-    )
+    known: dict[str, Any] = {"target": "frequency", "weight": "exposure", "groups": "group", "n_points": 3}
+    known |= {"drop": ["sex", "claims"], "notion": "actual_over_expected", "stability": 2, "progress": False}
+    run = ff.trace_table(file, loss="poisson", **known)
     run.save(tmp_path / "run")
     run = ff.load(tmp_path / "run")
     assert "actual_over_expected_gap" in run.options()[0].figures
     model = run.select(id=run.options()[0].id, reason="it is a test", by="the tests")
-    assert "A/E" in model.card
-    assert "Figures are weighted by exposure; counts" in model.card
-    assert "What is added to the logarithm of the prediction: + raises it." in model.card
-    assert "The poisson loss was traded against actual over expected" in model.card
     assert (np.asarray(model.predict(file)) > 0).all()
     np.testing.assert_allclose(np.average(model.predict(file), weights=data.columns["exposure"]), 0.12, atol=0.05)
     run.to_html(tmp_path / "page.html")
@@ -220,10 +172,10 @@ def test_the_portfolio_is_what_its_card_says() -> None:
     def ratios(bias: float) -> dict[str, float]:
         data = ff.datasets.load_motor(bias=bias)
         rows, group = data.matrix()[0], data.sensitive_features("group")
-        known: dict[str, Any] = {"sensitive_features": group, "exposure": data.columns["exposure"]}
-        front = ff.trace(rows, data.columns["claims"], loss="poisson", notion="actual_over_expected", n_points=2,
+        known: dict[str, Any] = {"sensitive_features": group, "sample_weight": data.columns["exposure"]}
+        front = ff.trace(rows, data.columns["frequency"], loss="poisson", notion="actual_over_expected", n_points=2,
                          progress=False, **known)  # fmt: skip
-        record = front.evaluate(rows, data.columns["claims"], **known).record()
+        record = front.evaluate(rows, data.columns["frequency"], **known).record()
         return dict(
             zip(record.groups["group"].levels, record.groups["group"].rate("actual_over_expected")[0], strict=True)
         )

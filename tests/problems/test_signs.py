@@ -262,11 +262,9 @@ def test_what_makes_no_sense_is_refused(asked: dict[str, Any], said: str) -> Non
         ff.trace(X, Y, sensitive_features=A, progress=False, **asked)
 
 
-def test_several_classes_and_offsets_have_no_signs() -> None:
+def test_several_classes_have_no_signs() -> None:
     with pytest.raises(ff.InputError, match=r"^signs is for one score, found 3 classes"):
         ff.trace(X, Y + (X[:, 1] > 12), sensitive_features=A, signs={0: "+"}, progress=False)
-    with pytest.raises(ff.InputError, match=r"^signs names the offset"):
-        ff.trace(X, Y, loss="poisson", notion="disparate_mistreatment", sensitive_features=A, signs={1: "+"}, offset=1)
 
 
 def test_a_shell_and_a_card_say_what_is_bound(tmp_path: Path) -> None:

@@ -179,7 +179,7 @@ def of_settings() -> Iterator[Call]:
     """Return calls of what holds settings, and no data."""
     for name in ("PDO", "PBPDO", "PaperPDO", "PaperPBPDO"):
         yield Call(name, public(name))
-    yield Call("Groups", ff.Groups, kinds={"bands": kind("None", "empty dict")})
+    yield Call("Groups", ff.Groups)
     searched = [name for name in parameters(ff.Weighting) if name not in FITS]
     yield Call("Weighting", ff.Weighting, {}, {}, tuple(searched))
     share = SHARE | "None"
@@ -191,8 +191,7 @@ def of_settings() -> Iterator[Call]:
         for made in (registry[name] for name in registry):
             if parameters(made):
                 name = f"{made.__module__.removeprefix('fairfront.')}.{made.__name__}"
-                width = {"width": POSITIVE | "None"} if made.name == "quantile" else {}
-                yield Call(name, made, kinds={"at_least": SHARE, "by": NAME, "q": SHARE, **width})
+                yield Call(name, made, kinds={"at_least": SHARE, "by": NAME})
     patience = {"timeout": POSITIVE, "tries": COUNT, "pause": NOT_NEGATIVE, "redirects": WHOLE}
     yield Call("datasets.Patience", ff.datasets.Patience, {}, patience)
     training = {"epochs": WHOLE, "batch_size": COUNT | "None", "lr": POSITIVE, "memory": SHARE | "zero"}
@@ -243,8 +242,7 @@ def of_estimators() -> Iterator[Call]:
     for name in ("ParetoFairClassifier", "FrontierClassifier", "ParetoFairRegressor", "FrontierRegressor"):
         made, classifies = fitted(public(name)), name.endswith("Classifier")
         good = {**DATA, **({} if classifies else {"y": VALUES}), **({"n_points": 3} if "Frontier" in name else {})}
-        exposed = OPTIONS["exposure"] | "half" | "huge"
-        yield Call(name, made, good, {} if classifies else {"y": TARGETS, "exposure": exposed})
+        yield Call(name, made, good, {} if classifies else {"y": TARGETS})
         model = made(**good)
         for method in ("predict", *(("predict_proba", "decision_function") if classifies else ())):
             yield Call(f"{name}.{method}", getattr(model, method), {"X": X})

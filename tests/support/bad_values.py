@@ -199,13 +199,8 @@ OPTIONS: dict[str, Kind] = {
         more={k: v for k, v in GROUPS.more.items() if k not in ("constant", "missing")},
     ),
     "sample_weight": WEIGHTS | "half" | "huge",
-    "exposure": WEIGHTS,
-    "offset": replace(LABELS, more={k: v for k, v in LABELS.more.items() if k not in ("fractions", "constant")})
-    | "None"
-    | "zero",
     "person": replace(LABELS, more={k: v for k, v in LABELS.more.items() if k not in ("fractions", "constant")})
     | "None",
-    "pairs": replace(MATRIX, takes=frozenset({"None"})),
     "signs": entries(NAME, lambda each: {0: each}, "None", twice={0: "+", "0": "+"}, far={9: "+"}),
     "held_out": FLAG | "None",
     "scores_or_labels": replace(LABELS, more={k: v for k, v in LABELS.more.items() if k != "fractions"}),

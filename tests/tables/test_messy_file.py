@@ -57,7 +57,7 @@ def test_from_the_messy_file_to_a_card_and_on(tmp_path: Path) -> None:
     words = ["--target", "decision", "--favourable", "paid", "--points", "3", "--stability", "0"]
     opened = ["--encoding", "cp1252", "--missing", "k. A."]
     split = ["--split", "time:application date:2024-01,2024-07"]
-    groups = ["--groups", "race:ref=White,age:bands=30,50"]
+    groups = ["--groups", "race:ref=White,sex"]
     done = command("trace", path, *words, *opened, *split, *groups, "-o", tmp_path / "run")
     assert done.returncode == 0, done.stderr
     assert "'application date' has dates in DD.MM.YYYY format. 'zip' has leading zeros" in " ".join(done.stdout.split())
@@ -66,17 +66,12 @@ def test_from_the_messy_file_to_a_card_and_on(tmp_path: Path) -> None:
     card = (tmp_path / "model/card.md").read_text()
     for sentence in [*list(DECISIONS.values())[:4], *NOTES[:2]]:
         assert sentence in card
-    assert "30 to 49" in card
     predicted = command("predict", tmp_path / "model", later, "-o", tmp_path / "out.csv")
     assert predicted.returncode == 0, predicted.stderr  # the encoding is that of training
     judged = command("evaluate", tmp_path / "run", later, "--name", "oot")
     assert judged.returncode == 0, judged.stderr
-    assert (
-        "under 30"
-        in json.loads((tmp_path / "run/evaluations/oot.json").read_text())["content"]["evaluation"]["groups"][1][
-            "levels"
-        ]
-    )
+    record = json.loads((tmp_path / "run/evaluations/oot.json").read_text())["content"]["evaluation"]
+    assert set(record["groups"][1]["levels"]) == {"M", "F"}
     assert command("verify", tmp_path / "run", path).returncode == 0
 
 
@@ -89,8 +84,6 @@ def test_what_is_in_doubt_is_asked_for(tmp_path: Path) -> None:
         ff.trace_table(path, **{**known, "missing": [""]}, **QUICK)
     with pytest.raises(InputError, match="group column 'age' has 62 values in 300 rows, expected at most 12 groups"):
         ff.trace_table(path, **{**known, "groups": "age"}, **QUICK)
-    with pytest.raises(InputError, match=r"'sex' has words .such as 'M' in line 2. and no number, expected a number"):
-        ff.trace_table(path, **{**known, "groups": "sex:bands=1,2"}, **QUICK)
     slashed = tmp_path / "slashed.csv"
     lines = path.read_bytes().split(b"\r\n")
     dates = [line.split(b";", 2) for line in lines]
@@ -131,24 +124,14 @@ def german(path: Path, n: int = 1200, encoding: str = "utf-8-sig", towns: tuple[
 GERMAN = ("--target", "Zusage", "--favourable", "ja", "--points", 3, "--stability", 0)
 
 
-def test_money_is_cut_into_bands_and_later_files_are_read_alike(tmp_path: Path) -> None:
+def test_money_is_read_and_later_files_are_read_alike(tmp_path: Path) -> None:
     path, run = german(tmp_path / "de.csv"), tmp_path / "run"
-    said = " ".join(fairfront("trace", path, *GERMAN, "--groups", "Einkommen:bands=30000,60000", "-o", run).split())
-    assert "choose another with --ref '60000 and over'" in said
-    assert set(dict(ff.load(run).frontier.facts.sensitive)["Einkommen"]) == {
-        "under 30000",
-        "30000 to 59999",
-        "60000 and over",
-    }
+    said = " ".join(fairfront("trace", path, *GERMAN, "--groups", "Geschlecht", "-o", run).split())
     assert "'Umsatz' has numbers that can be read in two ways" in said
     assert "read with a decimal comma, as other columns are written; --decimal point says otherwise" in said
-    assert "Columns that look sensitive and are read: Geschlecht" in said
-    median = ff.load(run).encoder.blocks[0].median
-    assert 300_000 < median < 600_000
-    assert "60000 and over" in fairfront(
-        "audit", path, "--label", "Zusage", "--decision", "Zusage", "--favourable", "ja", "--groups",
-        "Einkommen:bands=30000,60000", "--ref", "under 30000",
-    )  # fmt: skip
+    income, turnover = (block.median for block in ff.load(run).encoder.blocks[:2])
+    assert 30_000 < income < 60_000
+    assert 300_000 < turnover < 600_000
     fairfront("select", run, "--knee", "-o", tmp_path / "model")
     later = german(tmp_path / "later.csv", 200, "utf-16", ("Bonn", "Linz"))
     told = command("predict", tmp_path / "model", later, "--encoding", "utf-16", "-o", tmp_path / "out.csv")

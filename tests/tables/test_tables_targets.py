@@ -67,13 +67,9 @@ def test_groups_that_cannot_be_used() -> None:
     numbers = np.array([str(i) for i in range(80)], dtype=object)
     with pytest.raises(InputError, match="'g' has 10000 values in 10000 rows, expected at most 50 groups; merge"):
         read_groups(table_of({"g": many}), ["g"])
-    with pytest.raises(
-        InputError, match="expected at most 12 groups; cut the numbers into bands, such as g:bands=25,40,65"
-    ):
+    with pytest.raises(InputError, match="expected at most 12 groups; cut the numbers"):
         read_groups(table_of({"g": numbers}), ["g"])
-    with pytest.raises(
-        InputError, match="expected at most 12 groups; cut the numbers into bands, such as g:bands=25,40,65"
-    ):
+    with pytest.raises(InputError, match="expected at most 12 groups; cut the numbers"):
         read_groups(table_of({"g": np.linspace(0, 1, 99)}), ["g"])
     with pytest.raises(InputError, match=r"one value only \('F'\)"):
         read_groups(table_of({"g": np.array(["F", None], dtype=object)}), ["g"])

@@ -93,9 +93,8 @@ def audit(
     one = {"--score": score, "--weight": weight, "--decision": decision}
     named = {option: [] if name is None else [name] for option, name in one.items()}
     texts = {"--label": [label], "--decision": named.pop("--decision"), "--control": within}
-    banded = dict(compared.bands)
-    texts["--groups"] = [name for name in columns if name not in banded]
-    numbers = {**named, "--group-probabilities": proxies, "--groups": banded}
+    texts["--groups"] = list(columns)
+    numbers = {**named, "--group-probabilities": proxies}
     table = read_columns(file, texts, numbers, {**reading, "missing": (*MISSING, *reading["missing"])})
     if (score is None) == (decision is None):
         raise InputError("give exactly one of --score and --decision: what the model said about each row.")
@@ -109,7 +108,7 @@ def audit(
     with warnings.catch_warnings(), spelling({**names, "sample_weight": "--weight", "control_features": "--control"}):
         warnings.simplefilter("ignore", ProxyWarning)  # the audit's sentences say it
         given = {name: table.complete(name).numbers for name in (score, weight, *proxies) if name is not None}
-        people: Any = {name: each.take() for name, each in read_groups(table, columns, banded).items()}
+        people: Any = {name: each.take() for name, each in read_groups(table, columns).items()}
         if proxies:
             people = objectives.GroupProbabilities({name: given[name] for name in proxies})
         found = measures.audit(

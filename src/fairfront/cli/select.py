@@ -121,7 +121,6 @@ def predict(
     output: Annotated[Path, path_option("CSV file to write.", "--output", "-o")],
     keep: Annotated[Texts, option("COLUMN", "Column of the input to copy; may be repeated.")] = None,
     reasons: Annotated[int, option("K", "Name the K columns that speak most against each person (linear models).")] = 0,
-    exposure: Annotated[Text, option("COLUMN", "Predict values for this exposure instead of per unit of it.")] = None,
     part: Annotated[
         Text, option("NAME", "Only rows of this part of the run's file (train, validation, test), with their numbers.")
     ] = None,
@@ -146,7 +145,7 @@ def predict(
         told = ", ".join(f"{name!r} in {counted(rows, 'row')}" for name, rows in unknown.items())
         tell(screen(stderr=True), f"note: values that were rare or unknown in training: {told}.")
 
-    known: dict[str, Any] = {"keep": keep or (), "exposure": exposure, "overwrite": overwrite, "on_unknown": note}
+    known: dict[str, Any] = {"keep": keep or (), "overwrite": overwrite, "on_unknown": note}
     known |= {"reasons": reasons, "part": part, **reading}
     n = predict_file(found, file, output, progress="auto", **known)
     typer.echo(f"{counted(n, 'row')}{'' if part is None else f' of the {part} part'}: {output}")

@@ -18,7 +18,6 @@ from ..frontier.judgement import operating_words
 from ..measures import Evaluation, GroupRates
 from ..measures.disclosure import EXACT, ROUNDED
 from ..measures.figures import VALUES, Column
-from ..measures.further_columns import PAIRS
 from ..measures.promises import has_ends
 from ..measures.spans import Range, count_ends, with_ends
 from ..objectives import Array
@@ -146,8 +145,6 @@ def _legend(front: Frontier) -> list[str]:
         lines.append(
             "approved: share of favourable decisions. ratio: lowest share of any group divided by the highest."
         )
-    if PAIRS[1] in front.column_names():
-        lines.append("pair flips: share of pairs that are decided differently.")
     if sure:
         lines.append(f"upper: {gap}, 95 % upper bound, which holds for all models and pairs of groups at once.")
     if record.made:
@@ -155,8 +152,7 @@ def _legend(front: Frontier) -> list[str]:
     if len(names) > 1:
         lines.append(f"Gaps are the largest over {' and '.join(names)}; ratios the smallest.")
     if record.weighted:
-        by = "exposures, and sample weights if any" if facts.task.kind == "regression" else "the sample weights"
-        lines.append(f"Figures are weighted by {by}; counts are rows.")
+        lines.append("Figures are weighted by the sample weights; counts are rows.")
     lines.append(ROUNDED if record.small else EXACT)
     operating = operating_words(front.record(), facts)
     if operating:

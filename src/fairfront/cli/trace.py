@@ -52,12 +52,6 @@ def trace(
     numbers: words.AsNumbers = None,
     dates: words.AsDates = None,
     weight: words.Weight = None,
-    exposure: Annotated[
-        Text, option("COLUMN", "Time or amount at risk, or trials: values are modelled per unit of it.")
-    ] = None,
-    offset: Annotated[
-        Text, option("COLUMN", "Numbers added to the scores of values as they are (coefficient 1).")
-    ] = None,
     control: Annotated[
         Texts, option("COLUMN", "Compare groups within the levels of this column; may be repeated.")
     ] = None,
@@ -78,9 +72,6 @@ def trace(
     ] = "pairs",
     person: Annotated[
         Text, option("COLUMN", "Who a row is of: rows of one person stay in one part of the split.")
-    ] = None,
-    pairs: Annotated[
-        Text, option("COLUMN", "Rows with the same value are people whose scores should be alike.")
     ] = None,
     use_sensitive: Annotated[
         bool, typer.Option("--use-sensitive", help="Use the group columns as features; every output says so.")
@@ -106,13 +97,7 @@ def trace(
         Text,
         option("FP,FN", "Costs of a false positive and a false negative, such as 5,1; cut-offs minimise the cost."),
     ] = None,
-    ridge: Annotated[
-        Text,
-        option(
-            "NUMBER[,NUMBER]",
-            "Ridge penalty (default: 1 / sum of weights); of several, the best held-out one at every gap.",
-        ),
-    ] = None,
+    ridge: Annotated[Number, option("NUMBER", "Ridge penalty (default: 1 / sum of weights).")] = None,
     stability: Annotated[
         int | None, option("N", "Number of bootstrap refits (default: 20 unless the data are large).", min=0)
     ] = None,

@@ -14,7 +14,7 @@ NAMES = (
     "allow approval_rate at_least at_most confidence costs cross cutoff decimal delimiter drop encoding "
     "favourable group_probabilities groups id improve incumbent incumbent_decision incumbent_score keep "
     "labelled_only_if loss max_fits max_seconds nobody_worse min_size notion overwrite part ridge small split "
-    "stability compare control exposure offset pairs person reasons strata surrogate target text units use_sensitive "
+    "stability compare control person reasons strata surrogate target text units use_sensitive "
     "weight within"
 )
 OPTIONS = {name: f"--{name.replace('_', '-')}" for name in NAMES.split()} | {
@@ -79,7 +79,7 @@ TableFile = Annotated[
     Path, typer.Argument(help="CSV, TSV, Parquet or Feather; CSV and TSV may be gzipped.", callback=checked)
 ]
 RunFolder = Annotated[Path, typer.Argument(help="Folder written by fairfront trace.", callback=checked)]
-GROUPED = typer.Option(metavar="COLUMNS", help="Sensitive features, such as sex,race:ref=White or age:bands=25,40,65.")
+GROUPED = typer.Option(metavar="COLUMNS", help="Sensitive features, such as sex,race:ref=White.")
 Groups = Annotated[Text, GROUPED]
 Reference = Annotated[
     Text, option("GROUP", 'Reference group of one column, or with --cross, such as "White & M".', "--ref")

@@ -37,7 +37,7 @@ MOTOR = Origin(
     terms="synthetic",
     target="claims",
     groups=("group", "sex"),
-    csv_columns=("exposure",),
+    csv_columns=("exposure", "frequency"),
 )
 MOTOR_FEATURES = ("age", "claim_free_years", "kilometres", "power", "vehicle_age", "area")
 AREAS = np.array(["rural", "town", "city"])

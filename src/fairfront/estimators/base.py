@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from ..exceptions import InputError
 from ..frontier.rate_frontier import Rates, as_rates, refuse_losses
 from ..objectives import LOSSES, Array, Loss, Within, predictions_of, warn_of_proxies
-from ..objectives.value_losses import per_exposure
 from ..problems import blas_threads, linear_problem
 from ..problems.dask.problem import refuse_collections
 from ..problems.learners import scores_of_learner
@@ -100,7 +99,6 @@ class FairModel(BaseEstimator):  # type: ignore[misc]
         sensitive_features: Any = None,
         sample_weight: Any = None,
         control_features: Any = None,
-        pairs: Any = None,
     ) -> Self:
         """Fit to features, labels (or values) and the group of every row.
 
@@ -113,8 +111,6 @@ class FairModel(BaseEstimator):  # type: ignore[misc]
         sample_weight : array of shape (n,), optional
         control_features : array, mapping of names to arrays or data frame, optional
             Columns inside whose levels groups are compared, as in `trace`.
-        pairs : row numbers of shape (m, 2), or a second matrix like X, optional
-            People whose scores should be alike, as in `trace`: for linear models.
         """
         refuse_collections(self, X, y, sensitive_features, sample_weight)
         if sensitive_features is not None:
@@ -135,10 +131,10 @@ class FairModel(BaseEstimator):  # type: ignore[misc]
         if self._classifies:
             check_classification_targets(y)
             self.classes_ = np.unique(y)
-        self._fit(X, y, sensitive_features, sample_weight, pairs)
+        self._fit(X, y, sensitive_features, sample_weight)
         return self
 
-    def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, pairs: Any) -> None:
+    def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
         raise NotImplementedError
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -156,13 +152,10 @@ class FairModel(BaseEstimator):  # type: ignore[misc]
         y: Any,
         sensitive_features: Any,
         sample_weight: Any,
-        pairs: Any,
         *,
         search: Weighting | Rates | None = None,
     ) -> Any:
         """Return the linear problem, or with a search the weighted fits of the estimator, or its rules in rates."""
-        if pairs is not None and search is not None:
-            raise InputError("pairs is for linear models, found an estimator or units of rates; leave it out.")
         if sensitive_features is None:
             raise InputError(
                 f"{type(self).__name__} needs sensitive_features to fit, found None; {pass_hint('sensitive_features')}"
@@ -178,7 +171,7 @@ class FairModel(BaseEstimator):  # type: ignore[misc]
             known["signs"] = as_signs(self.signs, X, None if names is None else tuple(names))
         if search is None:
             known["signs"] = dict(known["signs"]) or None
-            own = {name: given[name] for name in ("surrogate", "ridge", "fit_intercept")} | {"pairs": pairs}
+            own = {name: given[name] for name in ("surrogate", "ridge", "fit_intercept")}
             return linear_problem(X, y, task="classification" if self._classifies else "regression", **own, **known)
         if isinstance(search, Rates):
             known |= {name: given[name] for name in ("ridge", "fit_intercept")}
@@ -227,35 +220,10 @@ class FairModel(BaseEstimator):  # type: ignore[misc]
 
 
 class FairRegressor(FairModel):
-    """Predicts values, maybe behind the link of a loss, and per unit of exposure where there is one."""
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
-        control_features: Any = None,
-        pairs: Any = None,
-        exposure: Any = None,
-    ) -> Self:
-        """Fit to features, values and the group of every row.
-
-        Parameters
-        ----------
-        X, sensitive_features, sample_weight, control_features, pairs : as for classifiers
-        y : array of shape (n,) of values; of counts or totals where there is an exposure
-        exposure : array of shape (n,) of numbers above 0, optional
-            How long or how much each row was at risk, or its number of trials: the model is that of ``y / exposure``
-            with weights times exposure, and predicts per unit.
-        """
-        y, sample_weight = per_exposure(y, sample_weight, exposure)
-        rest: dict[str, Any] = {"control_features": control_features, "pairs": pairs}
-        return super().fit(X, y, sensitive_features=sensitive_features, sample_weight=sample_weight, **rest)
+    """Predicts values, maybe behind the link of a loss."""
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the predicted value of every row, per unit of exposure; needs no sensitive feature.
+        """Return the predicted value of every row; needs no sensitive feature.
 
         Parameters
         ----------

@@ -143,7 +143,7 @@ class ParetoFairRegressor(RegressorMixin, _PointFit, FairRegressor):  # type: ig
         "disparate_mistreatment" (equal losses), "demographic_parity" (equal mean predictions), "group_loss",
         "link_scale_parity", "actual_over_expected" or "standardised_mean_difference".
     loss : str or Loss
-        "squared", or "poisson", "gamma", "tweedie" and "binomial", whose predictions are means behind a link.
+        "squared", or "poisson", "gamma" and "tweedie", whose predictions are means behind a link.
     solver, preference, max_loss_gap, surrogate, gap, ridge, fit_intercept, groups, random_state, max_rate_gap, signs
         As in `ParetoFairClassifier`, which has the same attributes.
     estimator : any regressor whose fit takes sample_weight, optional
@@ -163,23 +163,20 @@ class _FrontierFit(FairModel):
     validation_fraction: float = 0.0
     n_points: int | None = None
 
-    def _fit(self, X: Any, y: NDArray[Any], sensitive_features: Any, sample_weight: Any, pairs: Any) -> None:
+    def _fit(self, X: Any, y: NDArray[Any], sensitive_features: Any, sample_weight: Any) -> None:
         cut = {name: getattr(self, name, None) for name in ("cutoff", "approval_rate", "costs")}
         asked, n = Operating(**cut).check().asked, len(y)
         weight = check_weights(sample_weight, n)
         train, held = self._split(y, sensitive_features)
-        if held is not None and pairs is not None and np.shape(pairs) != np.shape(X):
-            raise InputError("pairs by row number cannot be split, expected validation_fraction=0, or a second matrix.")
 
         def part(rows: NDArray[np.intp]) -> tuple[Any, ...]:
             groups = None if sensitive_features is None else take_groups(sensitive_features, rows, n)
-            alike = pairs if held is None or pairs is None else take_rows(pairs, rows)
-            return take_rows(X, rows), y[rows], groups, None if weight is None else weight[rows], alike
+            return take_rows(X, rows), y[rows], groups, None if weight is None else weight[rows]
 
         known_rows = part(train)
         front = self._traced(*known_rows)
-        rows, labels, groups, weights, alike = known_rows if held is None else part(held)
-        known: dict[str, Any] = {"sensitive_features": groups, "sample_weight": weights, "pairs": alike, **cut}
+        rows, labels, groups, weights = known_rows if held is None else part(held)
+        known: dict[str, Any] = {"sensitive_features": groups, "sample_weight": weights, **cut}
         if held is not None or asked is not None:
             front = front.evaluate(rows, labels, name="training" if held is None else "validation", **known)
         self.frontier_ = front

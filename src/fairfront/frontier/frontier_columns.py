@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import narwhals.stable.v1 as nw
 import numpy as np
 
-from ..exceptions import InputError, require
+from ..exceptions import require
 from ..measures.cutoffs import Operating
 from ..objectives import Within
-from ..objectives.value_losses import per_exposure
-from ..problems.offsets import with_offset
 from ..validation import BACKENDS, check_choice, check_text, is_dask
 from .cautions import worst_errors
 from .choice import Choice, choice_of
 from .frontier_figures import FrontierFigures
-from .judgement import asked_of, checked_features, held_rows, with_notions
-from .pair_figures import with_pairs
+from .judgement import asked_of, held_rows, with_notions
 from .selection import Rule
 
 if TYPE_CHECKING:
@@ -38,14 +35,11 @@ class FrontierColumns(FrontierFigures):
         control_features: Any = None,
         name: str = "validation",
         sample_weight: Any = None,
-        exposure: Any = None,
-        offset: Any = None,
         cutoff: float | None = None,
         approval_rate: float | None = None,
         costs: Mapping[str, float] | None = None,
         like: str | None = None,
         person: Any = None,
-        pairs: Any = None,
     ) -> Self:
         """Return this frontier with a named record of rates on other data: error, AUC, gaps per group.
 
@@ -59,34 +53,25 @@ class FrontierColumns(FrontierFigures):
         control_features : optional
             Columns inside whose levels groups are compared too: gaps such as ``tpr_within_gap`` are pooled over levels.
         name : what the rows are for; rows called test never place a cut-off
-        exposure, offset : as in `trace`, an offset that was an array as one here too; figures are per unit of exposure
         cutoff, approval_rate, costs : optional
             One at most: a cut-off on the probability of the favourable label (on its score where models give no
             probabilities), a share of favourable decisions, or costs of a ``false_positive`` and a ``false_negative``.
         like : the evaluation whose cut-offs are meant, by default "validation"
         person : array of shape (n,), optional
             Who each row is, where people have several: intervals are then those of people, not of rows.
-        pairs : row numbers of shape (m, 2), or a second matrix like X, optional
-            Pairs as in `trace`: adds ``pair_difference``, the mean absolute difference of their probabilities (or
-            scores, or predictions), and ``pair_flips``, the share of them that are decided differently, as observed.
         """
         check_text(name, "name", "the name of the evaluation")
         asked = asked_of(Operating(cutoff, approval_rate, costs), self.evaluations, name, like, self.models)
-        rows = self._trained_rows(X, y, sensitive_features, control_features, sample_weight, exposure, offset)
-        X, y, sensitive_features, sample_weight = rows
+        rows = (X, y, Within.of(sensitive_features, control_features), sample_weight)
         if any(is_dask(each) for each in rows):
             from .dask_judgement import evaluate_parts
 
-            if pairs is not None:
-                raise InputError("pairs needs rows in memory, found Dask collections; leave it out.")
             record = evaluate_parts(self.models, self.facts, (*rows, person), name, asked)
         else:
             held = held_rows(self, *rows, person)
             record = held.judge_models(self.models, name, asked)
             known = (self.facts.notions, self.facts.task, lambda: self.models.responses(held.X)[1])
             record = held.with_scores(record, *known)
-            if pairs is not None:
-                record = with_pairs(record, self.models, pairs, checked_features(self.models, X), sample_weight)
         return replace(self, evaluations={**self.evaluations, name: with_notions(record, self.facts)})
 
     def pool(self, *names: str, name: str = "pooled") -> Self:
@@ -131,28 +116,19 @@ class FrontierColumns(FrontierFigures):
         between: tuple[int, int],
         n: int = 5,
         sample_weight: Any = None,
-        exposure: Any = None,
-        offset: Any = None,
     ) -> Self:
         """Return this frontier with more solved points; evaluations cover the old points only and go.
 
         Parameters
         ----------
-        X, y, sensitive_features, control_features, sample_weight, exposure, offset
+        X, y, sensitive_features, control_features, sample_weight
             The data of training; others are refused.
         between, n : ids of two points, and how many to add between them, with caps at even distances
         """
         from .linear_frontier import refine_between
 
-        rows = self._trained_rows(X, y, sensitive_features, control_features, sample_weight, exposure, offset)
+        rows = (X, y, Within.of(sensitive_features, control_features), sample_weight)
         return refine_between(self, rows, between, n)
-
-    def _trained_rows(
-        self, X: Any, y: Any, groups: Any, control: Any, weight: Any, exposure: Any, offset: Any
-    ) -> tuple[Any, Any, Any, Any]:
-        within = Within.of(groups, control)
-        y, weight = per_exposure(y, weight, exposure, regression=self.facts.task.kind == "regression")
-        return with_offset(X, offset)[0], y, within, weight
 
     def stability(
         self,
@@ -164,8 +140,6 @@ class FrontierColumns(FrontierFigures):
         n: int = 100,
         confidence: float = 0.95,
         sample_weight: Any = None,
-        exposure: Any = None,
-        offset: Any = None,
         random_state: int | None = 0,
         progress: bool | Literal["auto"] = "auto",
     ) -> Stability:
@@ -173,7 +147,7 @@ class FrontierColumns(FrontierFigures):
 
         Parameters
         ----------
-        X, y, sensitive_features, control_features, sample_weight, exposure, offset
+        X, y, sensitive_features, control_features, sample_weight
             The data of training; rows are drawn with replacement inside each (group, label) cell. Points past zero have
             no caps to be refitted to, and bands of NaN.
         n, confidence, random_state, progress
@@ -181,7 +155,7 @@ class FrontierColumns(FrontierFigures):
         """
         from .linear_frontier import bootstrap_frontier
 
-        rows = self._trained_rows(X, y, sensitive_features, control_features, sample_weight, exposure, offset)
+        rows = (X, y, Within.of(sensitive_features, control_features), sample_weight)
         return bootstrap_frontier(self, rows, n, confidence, random_state, progress)
 
     def table(self) -> dict[str, Any]:
@@ -194,8 +168,6 @@ class FrontierColumns(FrontierFigures):
             columns["name"] = np.array(self.models.names, dtype=object)
         if self.facts.trained:  # the loss of candidates is their error, which their evaluation has
             columns["loss"] = self.loss
-        if (ridges := getattr(self.models, "ridges", None)) is not None:
-            columns["ridge"] = ridges
         columns.update(zip(self.facts.gap_columns, self.gaps.T, strict=True))
         for name, record in self.evaluations.items():
             columns.update({f"{name}.{key}": values for key, values in record.columns.items()})

@@ -51,8 +51,8 @@ class FrontierFigures(PointColumns):
 
     @property
     def plain(self) -> int:
-        """The place of unconstrained training: the smallest loss, or the first point where ridges differ."""
-        return 0 if getattr(self.models, "ridges", None) is not None else int(np.argmin(self.loss))
+        """The place of unconstrained training: the smallest loss."""
+        return int(np.argmin(self.loss))
 
     @property
     def proxies(self) -> tuple[str, ...]:

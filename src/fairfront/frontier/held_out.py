@@ -65,8 +65,7 @@ class HeldOut:
     """Training rows to be judged: labels, groups and weights as they were given, and who each row is.
 
     People are codes in memory. ``closed`` says that the closed form applies, ``far`` that rows stay in their
-    partitions, ``asked`` that it is made whatever it costs; ``rule`` places cut-offs. ``kept`` takes the scores that
-    were judged last, where somebody asks for them.
+    partitions, ``asked`` that it is made whatever it costs; ``rule`` places cut-offs.
     """
 
     rows: tuple[Any, Any, Any]
@@ -75,7 +74,6 @@ class HeldOut:
     closed: bool
     asked: bool
     rule: Operating | None = None
-    kept: list[tuple[Array, str, int]] | None = None
     far: bool = False
 
     @classmethod
@@ -151,12 +149,6 @@ class HeldOut:
             most = (problem.reach(np.stack([each.W for each in solved])) + BEYOND)[:, None, None]
             scores = np.clip(scores, -most, most)
         scores = predictions_of(scores, problem.loss.name)
-        if self.kept is not None:
-            self.kept[:] = [(scores, made, few)]
-        return self.joined(front, scores, made, few)
-
-    def joined(self, front: Frontier, scores: Array, made: str, few: int = 0) -> Frontier:
-        """Add the evaluation of scores (N, K, n) that were made before, in ``few`` folds or another way."""
         return judged_scores(front, self.rows, scores, made, self.rule, person=self.person, refitted=few)
 
     def beyond(self, front: Frontier, problem: LinearProblem, solved: list[Solved], request: Request) -> list[Solved]:
@@ -193,7 +185,7 @@ class HeldOut:
                 return scores, f"leave-one-out in closed form{_counted(int(clipped.max(initial=0)))}{said}", 0
         twin = problem.framed().with_loss(problem.loss.smoothed(NARROWEST))
         sizes = problem.algebra.violation(front.signed_gaps)
-        W = twin.from_user(twin.narrowed(front.models.weights))
+        W = twin.from_user(front.models.weights)
         scores, folds = fold_scores(twin, self.solver, W, sizes, plain, self.person)
         return scores, f"{folds} folds, refitted", folds if folds < FOLDS else 0
 

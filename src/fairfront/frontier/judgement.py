@@ -255,14 +255,13 @@ def resolve_attributes(
     ``counts`` (n,) are the rows that each entry stands for, as in `Groups.resolve`.
     """
     crossed = len(facts.sensitive) == 1 and " & " in facts.sensitive[0][0]
-    bands = None if facts.question is None else facts.question.groups.bands
-    present = Groups(cross=crossed, min_size=1, bands=bands).resolve(sensitive_features, n, counts)
+    present = Groups(cross=crossed, min_size=1).resolve(sensitive_features, n, counts)
     trained, small = dict(facts.sensitive), dict(facts.left_out)
     if len(trained) == len(present) == 1:  # a single attribute is matched whatever its name
         trained = {present[0].name: next(iter(trained.values()))}
     usable = {a.name: trained[a.name][-1] for a in present if trained.get(a.name, ("",))[-1] in a.levels}
     found = []
-    known = Groups(reference=usable, cross=crossed, min_size=1, bands=bands)
+    known = Groups(reference=usable, cross=crossed, min_size=1)
     for attribute in known.resolve(sensitive_features, n, counts):
         name = attribute.name
         levels, few = trained.get(name, attribute.levels), small.get(name, ())

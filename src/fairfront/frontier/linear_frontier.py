@@ -69,7 +69,7 @@ def assemble(problem: LinearProblem, solver: Solver, solved: list[Solved], held_
     points = Points.from_values(algebra, L[kept], tuple(status[i] for i in kept), **known)
     check_finite(W[kept], L[kept], points.objectives)
     models = LinearModels.from_weights(
-        problem.widened(W[kept]),
+        W[kept],
         problem.fit_intercept,
         task=problem.task,
         loss=problem.loss.name,
@@ -145,15 +145,9 @@ def same_problem(front: FrontierColumns, rows: Rows) -> LinearProblem:
             "the settings of this frontier are not known (it was saved with a class of your own, or was not traced "
             "here), expected a traced one; trace it again."
         )
-    if getattr(front.models, "ridges", None) is not None:
-        raise InputError(
-            "this frontier has points of several ridges, expected one problem to solve again; trace it with one ridge."
-        )
-    if front.facts.question.pairs:
-        raise InputError("this frontier was traced with pairs, which are not kept; trace it again with more n_points.")
     problem = problem_of(front.facts.question, *rows)
     problem = front.facts.newton.stated(problem)
-    W, known = problem.narrowed(front.models.weights), front.objectives[0]
+    W, known = front.models.weights, front.objectives[0]
     found = problem.algebra.objectives(problem.values(W[:1]))[0] if W.shape[2] == problem.d else None
     if found is None or found.shape != known.shape or not np.allclose(found, known, rtol=1e-7, atol=1e-9 * known[0]):
         raise InputError(
@@ -187,7 +181,7 @@ def refine_between(front: Front, rows: Rows, between: tuple[int, int], n: int) -
     problem = newton.working(stated)
     check_points(problem, n, MOST)
     caps = path_caps_of(front, problem)
-    W = problem.from_user(problem.narrowed(front.models.weights))
+    W = problem.from_user(front.models.weights)
     solver = knot_solver(newton, problem, W[front.plain])
     none = np.zeros(len(solver.rows.b))
     last, end = (solver.evaluate(W[i], none) for i in (first, second))
@@ -257,7 +251,7 @@ def bootstrap_frontier(
     problem = newton.working(stated)
     if problem.layout.cells.shares is not None:
         raise InputError("stability draws rows inside groups, expected group labels, found probabilities.")
-    W = problem.from_user(problem.narrowed(front.models.weights))
+    W = problem.from_user(front.models.weights)
     inside = np.flatnonzero([status is not Status.PAST for status in front.status])
     N, W, caps, plain = len(W), W[inside], path_caps_of(front, problem)[inside], int(inside.searchsorted(front.plain))
     check_memory(2.0 * n * problem.rows.n, f"{n} samples of {problem.rows.n} rows")

@@ -28,8 +28,7 @@ class LinearModels(Models):
     """Linear models: coefficients (N, K, d) and intercepts (N, K).
 
     ``total`` is the sum of training weights, which turns the ridge back into scikit-learn's C or alpha; ``power`` is
-    that of the Tweedie loss. Scores of a loss with a link are predictions. ``ridges`` (N,) are those of the models
-    where they have several, ``ridge`` then is the smallest that was traced.
+    that of the Tweedie loss. Scores of a loss with a link are predictions.
     """
 
     raw: ClassVar[bool] = False
@@ -43,7 +42,6 @@ class LinearModels(Models):
     fit_intercept: bool = True
     feature_names: tuple[str, ...] | None = None
     power: float | None = None
-    ridges: Array | None = None
 
     @classmethod
     def from_weights(cls, W: Array, fit_intercept: bool, **known: Any) -> LinearModels:
@@ -72,23 +70,11 @@ class LinearModels(Models):
 
     def take(self, places: Places) -> LinearModels:
         rows = np.asarray(places)
-        taken = replace(self, coef=self.coef[rows], intercept=self.intercept[rows])
-        if self.ridges is None:
-            return taken
-        ridges = self.ridges[rows]
-        return (
-            replace(taken, ridge=float(ridges[0]), ridges=None) if len(ridges) == 1 else replace(taken, ridges=ridges)
-        )
+        return replace(self, coef=self.coef[rows], intercept=self.intercept[rows])
 
     def concat(self, other: LinearModels) -> LinearModels:
         coef, intercept = np.concatenate([self.coef, other.coef]), np.concatenate([self.intercept, other.intercept])
-        both = np.concatenate([self.each_ridge, other.each_ridge])
-        ridges = None if (both == self.ridge).all() else both
-        return replace(self, coef=coef, intercept=intercept, ridges=ridges)
-
-    @property
-    def each_ridge(self) -> Array:
-        return np.full(len(self), self.ridge) if self.ridges is None else self.ridges
+        return replace(self, coef=coef, intercept=intercept)
 
     @blas_threads(1)
     def scores(self, X: Any) -> Array:
@@ -106,7 +92,7 @@ class LinearModels(Models):
                 f"scikit-learn has no linear model with the loss {self.loss!r}, expected one of {', '.join(known)}; "
                 "read front.models.coef and front.models.intercept, or front.models.scores(X)."
             )
-        strength = float(self.each_ridge[place]) * (1.0 if losses[self.loss].of_mean else self.total)
+        strength = self.ridge * (1.0 if losses[self.loss].of_mean else self.total)
         model = known[self.loss](self.task, strength, self.fit_intercept)
         if self.power is not None:
             model.set_params(power=self.power)
@@ -126,7 +112,6 @@ class LinearModels(Models):
 
     def write(self, folder: Path) -> Stored:
         arrays = {"coef": self.coef, "intercept": self.intercept}
-        arrays |= {} if self.ridges is None else {"ridges": self.ridges}
         return Stored(self._content("ridge", "total", "fit_intercept", "power"), arrays)
 
     @classmethod
@@ -137,13 +122,12 @@ class LinearModels(Models):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], d: int, **known: Any) -> LinearModels:
         """Refuse coefficients that no trained model of d features has."""
-        models = cls(coef=arrays["coef"], intercept=arrays["intercept"], ridges=arrays.get("ridges"), **known)
+        models = cls(coef=arrays["coef"], intercept=arrays["intercept"], **known)
         N, names = len(models.coef), models.feature_names
         K = 1 if len(models.task.classes) <= 2 else len(models.task.classes)
         if names is not None and len(names) != d:
             raise InputError(f"there are {len(names)} names of features, expected {d}; save it again.")
         shapes: dict[str, tuple[int, ...]] = {"coef": (N, K, d), "intercept": (N, K)}
-        shapes |= {} if models.ridges is None else {"ridges": (N,)}
         for name, expected in shapes.items():
             found = arrays[name]
             if found.dtype.kind != "f" or found.shape != expected:

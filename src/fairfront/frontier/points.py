@@ -163,7 +163,6 @@ def multipliers_of(algebra: Algebra, pairs: Array) -> dict[str, Any]:
 def unit_of(question: Question) -> str:
     """Return the unit of gaps in training; that of notions with different ones has no name."""
     found = {notion.unit or UNITS[question.surrogate] for notion in question.notions}
-    found |= {"squared score difference"} if question.pairs else set()
     return found.pop() if len(found) == 1 else "gap"
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from ..exceptions import InputError
 from ..measures import Evaluation
 from ..measures.evaluation import judgement_of
-from ..measures.further_columns import PAIRS
 from ..measures.intervals import SKEW
 from ..measures.notion_figures import pooled_scores
 from ..measures.promises import FOLDS, widened
@@ -39,17 +38,15 @@ def pool_evaluations(front: FrontierFigures, names: tuple[str, ...], name: str) 
 
 
 def _averaged(records: list[Evaluation]) -> dict[str, Array]:
-    """Return figures of combinations and pairs, which no counts are kept of: means by rows, or by pairs, of the parts.
+    """Return figures of combinations, which no counts are kept of: means by rows of the parts.
 
     The mean of upper ends is above the end of all rows, whose errors would be smaller than any part's.
     """
-    names = [k for each in records for k in each.columns if k.removesuffix("_upper") in PAIRS or is_of_subgroups(k)]
+    names = [k for each in records for k in each.columns if is_of_subgroups(k)]
     found = {}
     for name in dict.fromkeys(names):
         some = [each for each in records if name in each.columns]
-        pairs = name.removesuffix("_upper") in PAIRS
-        by = [each.sums.pairs or 1 if pairs and each.sums is not None else each.n for each in some]
-        found[name] = np.average([each.columns[name] for each in some], axis=0, weights=by)
+        found[name] = np.average([each.columns[name] for each in some], axis=0, weights=[each.n for each in some])
     return found
 
 

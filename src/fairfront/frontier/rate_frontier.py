@@ -21,7 +21,6 @@ from ..validation import MOST_POINTS, check_count, check_number, refuse
 from .frontier import Frontier
 from .held_out import Judge
 from .points import Facts, Points, multipliers_of
-from .ridges import as_ridges
 from .rule_models import RuleModels
 
 SHARE = "a share between 0 and 1"
@@ -135,9 +134,6 @@ def refuse_losses(given: Mapping[str, Any], estimator: Any) -> None:
                 f"{spelled(name)} is for {setting('units', 'losses')}, found {setting('units', 'rates')}, whose rules "
                 "lower gaps of decisions; leave one of the two out."
             )
-    if as_ridges(given.get("ridge")) is not None:
-        what, asked = spelled("ridge"), setting("units", "rates")
-        raise InputError(f"{what} is one number for {asked}, found several; leave {spelled('units')} out, or give one.")
     if estimator is not None and given.get("ridge") is not None:
         raise InputError(f"{spelled('ridge')} is for logistic posteriors, found an estimator; set its own penalty.")
 

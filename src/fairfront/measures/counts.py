@@ -148,7 +148,7 @@ class Sums(Record):
     ``total`` are the number of rows, their weight, squared weight, and how many weigh anything but 1; ``everyone`` has
     all rows as one group, ``groups`` those of each attribute, and ``bins`` scores where rows lie in parts. ``spreads``
     are how models vary in each attribute's groups and, the last, in all rows; of people with several rows if
-    ``clustered``. ``pairs`` is how many pairs figures of pairs are of, 0 where few people are in them.
+    ``clustered``.
     """
 
     total: Array
@@ -157,7 +157,6 @@ class Sums(Record):
     bins: ScoreBins | None = None
     spreads: tuple[Spread, ...] | None = None
     clustered: bool = False
-    pairs: int = 0
 
     @property
     def n(self) -> int:
@@ -183,14 +182,14 @@ class Sums(Record):
     def take(self, places: Sequence[int]) -> Sums:
         """Return the sums of some models, without their scores."""
         groups, spreads = tuple(each.take(places) for each in self.groups), taken(self.spreads, places)
-        return Sums(self.total, self.everyone.take(places), groups, None, spreads, self.clustered, self.pairs)
+        return Sums(self.total, self.everyone.take(places), groups, None, spreads, self.clustered)
 
     def __add__(self, other: Sums) -> Sums:
         groups: Any = tuple(one + two for one, two in zip(self.groups, other.groups, strict=True))  # type: ignore[operator]
         bins = None if self.bins is None or other.bins is None else self.bins + other.bins
         everyone: Any = self.everyone + other.everyone  # type: ignore[operator]
         spreads, clustered = added(self.spreads, other.spreads), self.clustered or other.clustered
-        return Sums(self.total + other.total, everyone, groups, bins, spreads, clustered, other.pairs or self.pairs)
+        return Sums(self.total + other.total, everyone, groups, bins, spreads, clustered)
 
 
 def sums_of(

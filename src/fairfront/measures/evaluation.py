@@ -175,7 +175,7 @@ class Evaluation(Record):
         values, column = self[name], Column.of(name)
         if confidence is None or column.end:  # bounds under probabilities have no sampling error
             return values
-        if (upper := self.columns.get(f"{name}_upper")) is not None:  # of subgroups and pairs, at SURE
+        if (upper := self.columns.get(f"{name}_upper")) is not None:  # of subgroups, at SURE
             wider = max(1.0, normal_quantile(confidence) / normal_quantile(SURE))
             return upper * wider if end is worst_gap_upper else values
         span = self.range(name)

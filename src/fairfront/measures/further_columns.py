@@ -1,8 +1,7 @@
-"""Columns that are made of no table of counts, as they are published: bounds under probabilities, subgroups, and pairs.
+"""Columns that are made of no table of counts, as they are published: bounds under probabilities, and subgroups.
 
 Bounds are wider by up to .01 at either end, as audits write them. They are not given where a count of groups by label
-and decision is small: of probabilities near 0 and 1 they are nearly exact rates. Shares of pairs are of counts of pairs
-that are rounded where they are small, or where pairs have weights; neither is given of fewer than ten people.
+and decision is small: of probabilities near 0 and 1 they are nearly exact rates.
 """
 
 from __future__ import annotations
@@ -15,15 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array, Attribute, Task
-from ..objectives.people import nearest
-from .disclosure import LIMIT, any_small_cell
+from .disclosure import any_small_cell
 from .evaluation import Evaluation
 from .figures import Column
 from .proxy_bounds import outwards, worst_bounds
 from .subgroup_gaps import published_subgroups
-
-PAIRS = ("pair_difference", "pair_flips")
-DIGITS = 3  # of a mean difference of scores
 
 
 def further_columns(record: Evaluation) -> dict[str, Array]:
@@ -37,15 +32,7 @@ def further_columns(record: Evaluation) -> dict[str, Array]:
             if (Column.of(name).attribute or next(iter(record.groups))) == attribute:
                 low, high = outwards(record.columns[name], record.columns[name])
                 found[name] = unknown if small else low if Column.of(name).end == "least" else high
-    found |= published_subgroups(record.columns)
-    m, weighted = record.sums.pairs, record.weighted
-    for name in (each for each in PAIRS if each in record.columns):
-        values = record.columns[name]
-        told = pair_shares(values, m, weighted) if name == PAIRS[1] else significant(values)
-        found[name] = told if m >= LIMIT else unknown
-        most = np.maximum(record.columns[f"{name}_upper"], told)
-        found[f"{name}_upper"] = np.ceil(most * 1000.0) / 1000.0 if m >= LIMIT else unknown
-    return found
+    return found | published_subgroups(record.columns)
 
 
 def with_bounds(
@@ -65,15 +52,3 @@ def with_bounds(
             for name, (least, most) in worst_bounds(*known, attribute.shares, weight).items():
                 columns |= {f"{prefix}{name}_gap_least": least, f"{prefix}{name}_gap_most": most}
     return replace(record, columns=columns)
-
-
-def pair_shares(share: Array, m: int, weighted: bool) -> Array:
-    """Return shares (N,) of m pairs that may be published: those of few pairs, or of all but few, in steps of 5."""
-    count = share * m
-    few, few_left = count < LIMIT - 1e-9, m - count < LIMIT - 1e-9
-    shown = np.where(few | weighted, np.minimum(nearest(count), m), count)
-    return np.asarray(np.where(few_left & ~few, m - np.minimum(nearest(m - count), m), shown) / max(m, 1))
-
-
-def significant(values: Array) -> Array:
-    return np.array([float(f"{each:.{DIGITS}g}") for each in values])

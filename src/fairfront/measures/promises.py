@@ -69,7 +69,7 @@ def critical(record: Evaluation, name: str, confidence: float) -> float:
     From covariances where they are there, else as files say, of the next higher level; else Bonferroni's.
     """
     least = normal_quantile(check_confidence(confidence))
-    if f"{name}_upper" in record.columns:  # of combinations and pairs, whose ends are of one model each
+    if f"{name}_upper" in record.columns:  # of combinations, whose ends are of one model each
         return normal_quantile(bonferroni(confidence, record.n_models))
     if moments := _moments(record, name):
         found = critical_values(moments, [confidence], relative=Column.of(name).kind == "selection_ratio")

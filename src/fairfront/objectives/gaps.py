@@ -218,25 +218,6 @@ class Algebra:
         means = None if self.means is None else np.insert(self.means, at, 0.0, axis=1)
         return replace(self, p=np.insert(self.p, at, 0.0), B=np.insert(self.B, at, 0.0, axis=1), means=means)
 
-    def with_cell(self, place: int, name: str) -> Algebra:
-        """Return the algebra with a cell that has no negative values as a gap of its own, and a notion of its own."""
-        means, signs = self._curved()
-        assert self.notion_of is not None
-        cell = np.eye(len(self.p))[[place]]
-        return replace(
-            self,
-            B=np.vstack([self.B, cell]),
-            b=np.append(self.b, 0.0),
-            two_sided=np.append(self.two_sided, False),
-            names=(*self.names, name),
-            notions=(*self.notions, name),
-            notion_of=np.append(self.notion_of, len(self.notions)),
-            means=np.vstack([means, cell]),
-            signs=np.block([[signs, np.zeros((len(signs), 1))], [np.zeros((1, len(self.b))), np.ones((1, 1))]]),
-            mean_names=(*self.mean_names, name),
-            psi=None if self.psi is None else Figures((*self.psi.parts, (None, np.array([len(means)])))),
-        )
-
     def bounded(self, count: int) -> Algebra:
         """Return the algebra with rows that keep the ``count`` cells before the last at most at 0."""
         if not count:

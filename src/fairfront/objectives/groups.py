@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from ..exceptions import GroupWarning, InputError, spelled
 from ..validation import check_choice, check_count, check_flag, check_instance, counted, refuse, shown
 from ..validation.inputs import as_columns, factorize
-from .bands import banded, check_bands
 from .losses import Array
 from .people import FEWEST as FEWEST
 from .people import count_in_words, counts_in_words
@@ -99,9 +98,6 @@ class Groups:
     min_size : int
         Groups with fewer rows that a notion compares (for equal opportunity, rows with the favourable label) count in
         the loss, stay out of the gaps, and are reported.
-    bands : mapping of column name to increasing numbers, optional
-        Columns of numbers that are cut into groups: ``{"age": [25, 40, 65]}`` makes "under 25", "25 to 39", "40 to 64"
-        and "65 and over".
     strata : {"pooled", "each"}
         With ``control_features``: gaps inside strata are pooled (Mantel and Haenszel), or each of them is one.
     compare : {"pairs", "overall", "subgroups"}
@@ -112,7 +108,6 @@ class Groups:
     reference: Any = None
     cross: bool = False
     min_size: int = 30
-    bands: Any = None
     strata: Pooling = "pooled"
     compare: Compare = "pairs"
 
@@ -126,8 +121,6 @@ class Groups:
         check_choice(self.strata, "strata", get_args(Pooling))
         if check_choice(self.compare, "compare", get_args(Compare)) == "subgroups" and self.cross:
             raise InputError("compare='subgroups' combines columns itself, found cross=True; leave one of them out.")
-        if self.bands is not None:
-            object.__setattr__(self, "bands", check_bands(self.bands))
 
     def resolve(
         self, sensitive_features: Any, n: int, counts: Array | None = None, among: Compared = ()
@@ -151,12 +144,9 @@ class Groups:
             found = [Attribute(sensitive_features.name, sensitive_features.levels, None, sensitive_features.shares)]
         else:
             columns = as_columns(sensitive_features, "sensitive_features", n=n)
-            _check_known("bands", self.bands, columns)
-            columns |= {name: banded(name, columns[name], edges) for name, edges in (self.bands or {}).items()}
             if self.cross and len(columns) > 1:
-                return replace(self, reference=self._joint_reference(tuple(columns)), cross=False, bands=None).resolve(
-                    {" & ".join(columns): _crossed(columns)}, n, counts, among
-                )
+                crossed = replace(self, reference=self._joint_reference(tuple(columns)), cross=False)
+                return crossed.resolve({" & ".join(columns): _crossed(columns)}, n, counts, among)
             found = [_coded(name, values, counts) for name, values in columns.items()]
         _check_known("reference", self.reference, [each.name for each in found])
         return tuple(self._compared(each, counts, among) for each in found)
@@ -241,7 +231,7 @@ def _coded(name: str, values: NDArray[Any], counts: Array | None) -> Attribute:
     if len(levels) > max(MOST_LEVELS, MOST_SHARE * rows):
         raise InputError(
             f"sensitive feature {name!r} has {len(levels)} values in {rows} rows, expected groups; "
-            "a number such as age must be cut into bands first (bands of Groups), an identifier cannot be used."
+            "cut a number such as age first, as with pandas.cut; an identifier cannot be used."
         )
     return attribute
 
@@ -256,7 +246,7 @@ def _crossed(columns: dict[str, NDArray[Any]]) -> NDArray[Any]:
 
 
 def check_groups(groups: Any) -> Groups | None:
-    expected = "fairfront.Groups(reference=..., cross=..., min_size=..., bands=..., strata=..., compare=...)"
+    expected = "fairfront.Groups(reference=..., cross=..., min_size=..., strata=..., compare=...)"
     return None if groups is None else check_instance(groups, Groups, "groups", expected)
 
 

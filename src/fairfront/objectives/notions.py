@@ -33,7 +33,6 @@ from .score_notions import (
 )
 from .surrogates import Quantity
 
-SIMILAR_PAIRS = "similar_pairs"
 EACH_LABEL = "true positive rates of each label: among people with that label, the share predicted it"
 
 
@@ -215,10 +214,10 @@ def rates_of(names: Sequence[str], task: Task) -> tuple[str, ...]:
     """Return the rates of decisions (means for regression) that notions are about, each once.
 
     With several classes the people of every label are compared, as the recalls do. A notion of a user's own class that
-    is not registered is taken to be about errors. Similar pairs, which are of no groups, count where nothing else does.
+    is not registered is taken to be about errors.
     """
     found: list[str] = []
-    for name in [name for name in names if name != SIMILAR_PAIRS] or names:
+    for name in names:
         notion = NOTIONS.get(name, Notion)
         rates = notion.means if task.kind == "regression" else notion.rates
         found += ["recall"] if task.kind == "multiclass" and "tpr" in rates else rates

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import FairfrontWarning, InputError
 from ..records import Record
-from ..validation import check_choice, check_count, check_favourable, check_flag, check_positive
+from ..validation import check_choice, check_favourable, check_flag, check_positive
 from ..validation.inputs import LARGEST, SMALLEST, find_classes
 from .comparisons import Notion, Surrogate, compared_rows
 from .gaps import GAPS, Algebra, Gap, SquaredGap
@@ -55,9 +55,7 @@ class Question(Record):
     fit_intercept   whether linear models have an intercept, which is not penalised
     favourable      the label that is good for the person; None: the second of the classes
     groups          how sensitive columns become groups
-    offset          the column of X whose coefficient is 1, by its place; None: there is none
     signs           columns of X, by their places, whose coefficients may have one sign only
-    pairs           whether scores of given pairs of people are to be alike, beside the notions, of which none need be
     """
 
     notions: tuple[Notion, ...]
@@ -69,9 +67,7 @@ class Question(Record):
     favourable: Any = None
     groups: Groups = field(default_factory=Groups)
     task: TaskName = "classification"
-    offset: int | None = None
     signs: Signs = ()
-    pairs: bool = False
 
     @classmethod
     def of(
@@ -91,11 +87,11 @@ class Question(Record):
         "rate" for notions that know no other.
         """
         given = notion if isinstance(notion, (tuple, list)) else (notion,)
-        if not given and not settings.get("pairs"):
-            raise InputError("notion is empty, expected at least one notion, or pairs of people to treat alike.")
+        if not given:
+            raise InputError("notion is empty, expected at least one notion.")
         chosen, asked = LOSSES.made(loss, Loss), tuple(NOTIONS.made(each, Notion) for each in given)
         named = settings.get("surrogate")
-        if isinstance(named, str) and named == "loss" and asked and all(each.no_losses for each in asked):
+        if isinstance(named, str) and named == "loss" and all(each.no_losses for each in asked):
             settings["surrogate"] = "rate"
         usual: TaskName = "regression" if chosen.kinds[0] == "regression" else "classification"
         return cls(
@@ -112,10 +108,6 @@ class Question(Record):
         check_choice(self.surrogate, "surrogate", get_args(Surrogate))
         check_flag(self.fit_intercept, "fit_intercept")
         check_choice(self.task, "task", get_args(TaskName))
-        if self.offset is not None:
-            check_count(self.offset, "offset", least=0)
-            if self.task != "regression":
-                raise InputError("offset is for values, found labels; give loss='poisson' or another, or leave it out.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,10 +188,6 @@ class Objectives:
     def with_loss(self, loss: Loss) -> Objectives:
         return replace(self, question=replace(self.question, loss=loss))
 
-    def with_ridge(self, ridge: float) -> Objectives:
-        algebra = replace(self.algebra, p=np.append(self.algebra.p[:-1], ridge))
-        return replace(self, question=replace(self.question, ridge=ridge), algebra=algebra)
-
     @property
     def proxies(self) -> tuple[str, ...]:
         return tuple(attribute.name for attribute in self.attributes if attribute.is_proxy)
@@ -207,8 +195,7 @@ class Objectives:
     def sentences(self) -> tuple[str, ...]:
         """Say in words what each notion compares, what gaps are between probable groups, and what else to know."""
         compared = (notion.sentence(self.task) for notion in self.question.notions)
-        alike = ("Similar pairs compares the scores of both people of every pair.",) * self.question.pairs
-        return (*compared, *alike, *proxy_sentences(self.proxies), *self.notes)
+        return (*compared, *proxy_sentences(self.proxies), *self.notes)
 
 
 def measure(quantity: Quantity, loss: Loss, task: Task) -> Measure:

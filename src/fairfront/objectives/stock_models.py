@@ -1,7 +1,4 @@
-"""Stock models of scikit-learn, not yet fitted: each minimises a loss with a penalty of some strength.
-
-Where scikit-learn has none, it is a small one of our own, which holds coefficients and predicts.
-"""
+"""Stock models of scikit-learn, not yet fitted: each minimises a loss with a penalty of some strength."""
 
 from __future__ import annotations
 
@@ -54,12 +51,6 @@ def tweedie_regressor(task: Task, strength: float, fit_intercept: bool, power: f
     from sklearn.linear_model import TweedieRegressor
 
     return _generalised(TweedieRegressor(power=power, alpha=strength, fit_intercept=fit_intercept, link="log"))
-
-
-def linear_predictor(link: str, task: Task, strength: float, fit_intercept: bool) -> Any:
-    from .linear_predictor import LinearPredictor
-
-    return LinearPredictor(link)
 
 
 def _generalised(model: Any) -> Any:

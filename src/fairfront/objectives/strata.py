@@ -42,7 +42,7 @@ class Strata:
             crossed = codes * len(labels) + np.where(found < 0, len(levels), found)
             present, codes = np.unique(crossed, return_inverse=True)
             if len(present) > max(MOST, MOST_SHARE * n):
-                raise InputError(f"{what} has {len(present)} levels in {n} rows, expected fewer; use bands.")
+                raise InputError(f"{what} has {len(present)} levels in {n} rows, expected fewer; cut numbers first.")
             pairs = [(names[k // len(labels)], labels[k % len(labels)]) for k in present]
             names = [f"{name} & {label}" if name else label for name, label in pairs]
         return cls(" & ".join(columns), tuple(names), codes.astype(np.intp))

@@ -47,7 +47,7 @@ class Subgroups:
         if (total := prod(1 + len(each.levels) for each in attributes) - 1) > MOST:
             raise InputError(
                 f"compare='subgroups' has {total} combinations of groups, expected at most {MOST}; give fewer columns, "
-                "or bands with fewer groups."
+                "or columns with fewer groups."
             )
         rows, labels = atoms.rows(counts), atoms.keys[:, 0]
         sizes = np.stack([rows * (True if of is None else np.isin(labels, of)) for of in (None, *kinds)])

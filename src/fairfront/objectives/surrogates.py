@@ -166,18 +166,17 @@ class Square(Measure):
 
 @dataclass(frozen=True)
 class Prediction(Measure):
-    """The mean behind a link, exp(score) or 1 / (1 + exp(-score)): equal means are not convex in the scores."""
+    """The mean behind a log link, exp(score): equal means are not convex in the scores."""
 
     loss: Loss
     convex = False
 
     def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
         m = self.loss.mean(score)
-        return m[..., 0, :], m * (1.0 - m) if self.loss.link == "logit" else m.copy()
+        return m[..., 0, :], m.copy()
 
     def curvature(self, score: Array, target: Array) -> Array:
-        m = self.loss.mean(score)
-        return np.asarray((m * (1.0 - m) * (1.0 - 2.0 * m) if self.loss.link == "logit" else m)[..., None, :])
+        return self.loss.mean(score)[..., None, :]
 
 
 @dataclass(frozen=True)

@@ -1,31 +1,25 @@
-"""Losses of values: half the unit deviance of counts, amounts and shares, for scores behind a link; and of quantiles.
+"""Losses of values of at least 0: half the unit deviance of counts and amounts, whose mean is exp(score).
 
-    exp(score) is the mean of counts and amounts, 1 / (1 + exp(-score)) that of shares
-
-An exposure e is how long or how much a row was at risk, or how many trials it stands for: its loss is that of its value
-per unit, weighted by e. All are convex in the score, so that points are certified as those of other losses are.
+All are convex in the score, so that points are certified as those of other losses are. Counts or totals over a time or
+an amount e at risk are modelled by y / e with weights times e.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import log
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import expit, xlog1py, xlogy
 
-from ..exceptions import InputError, setting, spelled, spelling
-from ..validation import check_positive, refuse
-from ..validation.inputs import as_numbers, as_weights, check_labels, check_weights, shape_of
+from ..exceptions import InputError
+from ..validation import refuse
 from .losses import LOSSES, Array, Loss, Stock
-from .stock_models import gamma_regressor, linear_predictor, poisson_regressor, tweedie_regressor
+from .stock_models import gamma_regressor, poisson_regressor, tweedie_regressor
 
 LARGEST = 300.0  # scores beyond are taken as this, so that no step overflows; such means are no one's
 LEAST = 1e-12  # mean of targets that a start is taken from at least
-WIDTH = 0.05
-"""Width of the rounding, as a share of the standard deviation of values."""
 
 
 class LogLinkLoss(Loss):
@@ -54,7 +48,7 @@ class LogLinkLoss(Loss):
 
 @dataclass(frozen=True)
 class Poisson(LogLinkLoss):
-    """y log(y / m) - y + m, half the deviance of counts, or of counts per unit of exposure."""
+    """y log(y / m) - y + m, half the deviance of counts."""
 
     name = "poisson"
     stock: ClassVar[Stock | None] = poisson_regressor
@@ -114,80 +108,7 @@ class Tweedie(LogLinkLoss):
         return (two * self.mean(two * score) - one * target * self.mean(one * score))[..., None, :]
 
 
-@dataclass(frozen=True)
-class Binomial(Loss):
-    """Half the deviance of shares of successes among trials, whose number is the exposure."""
-
-    name = "binomial"
-    kinds = ("regression",)
-    of_mean = True
-    link = "logit"
-    stock: ClassVar[Stock | None] = partial(linear_predictor, "logit")
-
-    def mean(self, score: Array) -> Array:
-        return np.asarray(expit(score))
-
-    def begin(self, mean: float) -> float:
-        share = min(max(mean, LEAST), 1.0 - LEAST)
-        return log(share / (1.0 - share))
-
-    def of_values(self, values: Array) -> Loss:
-        low, high = float(values.min(initial=0.0)), float(values.max(initial=1.0))
-        if low < 0.0 or high > 1.0:
-            raise InputError(
-                f"y has values from {low:g} to {high:g}, expected shares of successes from 0 to 1 for loss 'binomial'; "
-                "give successes as y and the number of trials, at least as many, as exposure."
-            )
-        return self
-
-    def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
-        value = np.logaddexp(0.0, score[..., 0, :]) - target * score[..., 0, :]
-        return value + (xlogy(target, target) + xlog1py(1.0 - target, -target)), expit(score) - target
-
-    def curvature(self, score: Array, target: Array) -> Array:
-        p = self.mean(score)
-        return (p * (1.0 - p))[..., None, :]
-
-
-@dataclass(frozen=True)
-class Quantile(Loss):
-    """q r + width log(1 + exp(-r / width)) of residuals r = y - score: the pinball loss of the quantile q, rounded.
-
-    It is above max(q r, (q - 1) r) by width log 2 at most, at r = 0, and convex. A ``width`` of None is a twentieth of
-    the standard deviation of values.
-    """
-
-    name = "quantile"
-    kinds = ("regression",)
-    stock: ClassVar[Stock | None] = partial(linear_predictor, "identity")
-    q: float = 0.5
-    width: float | None = None
-
-    def __post_init__(self) -> None:
-        given = self.q
-        if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0.0 < given < 1.0:
-            raise refuse("q", given, "a number above 0 and below 1, such as 0.9")
-        if self.width is not None:
-            check_positive(self.width, "width")
-
-    def of_values(self, values: Array) -> Loss:
-        spread = float(np.std(values))
-        return self if self.width is not None else replace(self, width=WIDTH * (spread if spread > 0.0 else 1.0))
-
-    def _parts(self, score: Array, target: Array) -> tuple[Array, float]:
-        width = 1.0 if self.width is None else self.width
-        return (target - score) / width, width
-
-    def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
-        r, width = self._parts(score, target)
-        return width * (self.q * r + np.logaddexp(0.0, -r))[..., 0, :], expit(-r) - self.q
-
-    def curvature(self, score: Array, target: Array) -> Array:
-        r, width = self._parts(score, target)
-        return np.asarray(expit(-r) * expit(r) / width)[..., None, :]
-
-
-for _loss in (Poisson, Gamma, Tweedie, Binomial, Quantile):
+for _loss in (Poisson, Gamma, Tweedie):
     LOSSES.add(_loss.name, _loss)
 
 
@@ -204,28 +125,3 @@ def predictions_of(scores: Array, name: str) -> Array:
 def is_regression(loss: Any) -> bool:
     """Tell whether a loss, given by name or as it is, is for values first."""
     return bool(LOSSES.made(loss, Loss).kinds[0] == "regression")
-
-
-def per_exposure(y: Any, sample_weight: Any, exposure: Any, *, regression: bool = True) -> tuple[Any, Any]:
-    """Return values per unit of exposure, and weights times exposure; both as they are where there is none.
-
-    Parameters
-    ----------
-    y : array of shape (n,), counts or totals
-    sample_weight : array of shape (n,), or None for 1
-    exposure : array of shape (n,) of numbers above 0, or None
-    regression : bool, whether y are values, of which there is so much per unit
-    """
-    if exposure is None:
-        return y, sample_weight
-    if not regression:
-        what, use = spelled("exposure"), setting("loss", "poisson")
-        raise InputError(f"{what} is for counts and totals, found labels; give {use}, or leave it out.")
-    n = (*shape_of(y, "y"), 0)[0]
-    with spelling({"sample_weight": "exposure"}):
-        found = as_weights(exposure, n)
-    if not found.all():
-        raise InputError("exposure is 0 in some rows, expected numbers above 0; leave out rows never at risk.")
-    weight = check_weights(sample_weight, n)
-    values = as_numbers(check_labels(y, n), "y")
-    return values / found, found if weight is None else weight * found

@@ -15,7 +15,6 @@ from scipy.linalg import cho_factor, cho_solve
 from ..exceptions import InputError
 from ..objectives import Algebra, Array, Layout, Loss, Objectives, Task
 from ..objectives.losses import Squared
-from ..objectives.notions import SIMILAR_PAIRS
 from ..objectives.surrogates import around
 from .design import Frame
 from .pieces import Bound, Names, Piece, unfolded
@@ -25,7 +24,6 @@ from .weight_terms import WeightTerms
 if TYPE_CHECKING:
     from .dask.partition import DaskRows
 
-"""Name of the axis of pairs: the mean squared difference of their scores."""
 METRIC_RIDGE = 1e-10  # added to a metric's diagonal, as a share of its mean: collinear columns leave it singular
 
 
@@ -42,7 +40,6 @@ class LinearProblem:
         objectives: Objectives,
         frame: Frame | None = None,
         feature_names: Names = None,
-        pairs: Array | None = None,
     ) -> None:
         intercept = objectives.question.fit_intercept
         self.rows, self.feature_names = rows, feature_names
@@ -51,14 +48,10 @@ class LinearProblem:
         self.penalised[-1] = not intercept
         self.inverse_metric: Array | None = None
         self.rounded: Bound | None = None
-        self.begin: Array | None = None
         self.frame = frame or Frame.plain(self.d - intercept, intercept)
         self.inside = self.frame.trivial
-        self.terms = WeightTerms.of(objectives, pairs, self.frame)
-        algebra = objectives.algebra.widened(len(self.terms))
-        if pairs is not None:
-            algebra = algebra.with_cell(len(algebra.p) - 1 - len(self.terms), SIMILAR_PAIRS)
-        self.objectives = replace(objectives, algebra=algebra)
+        self.terms = WeightTerms.of(objectives)
+        self.objectives = replace(objectives, algebra=objectives.algebra.widened(len(self.terms)))
 
     @property
     def algebra(self) -> Algebra:
@@ -102,8 +95,7 @@ class LinearProblem:
     def framed(self) -> Self:
         if self.inside:
             return self
-        terms = self.terms.framed(self.frame)
-        return self._with(inside=True, penalised=self.frame.penalised, inverse_metric=None, terms=terms)
+        return self._with(inside=True, penalised=self.frame.penalised, inverse_metric=None)
 
     def with_loss(self, loss: Loss) -> Self:
         return self._with(objectives=self.objectives.with_loss(loss), rounded=None)
@@ -113,10 +105,6 @@ class LinearProblem:
         bound, rows = self.measures, self.piece
         slopes = zip(bound, rows.slopes(bound, self.inner(W)), strict=True)
         return self._with(rounded=[(around(m, share * slope, rows.targets, width), at) for (m, at), slope in slopes])
-
-    def with_ridge(self, ridge: float, begin: Array | None = None) -> Self:
-        """On the same rows; fits begin at weights (K, d) in the users' units, where given."""
-        return self._with(objectives=self.objectives.with_ridge(ridge), begin=begin)
 
     def with_algebra(self, algebra: Algebra) -> Self:
         return self._with(objectives=replace(self.objectives, algebra=algebra))
@@ -147,16 +135,6 @@ class LinearProblem:
 
     def to_user(self, W: Array) -> Array:
         return self.frame.outward(W) if self.inside else W
-
-    def widened(self, W: Array) -> Array:
-        """Return weights (..., d) in the users' units with that of the offset, which is 1, in its place."""
-        at = self.objectives.question.offset
-        return W if at is None else np.insert(W, at, 1.0, axis=-1)
-
-    def narrowed(self, W: Array) -> Array:
-        """Return weights of models without that of the offset."""
-        at = self.objectives.question.offset
-        return W if at is None else np.delete(W, at, axis=-1)
 
     def inner(self, W: Array) -> Array:
         """Weights (..., d) of the rows that are kept."""
@@ -200,7 +178,7 @@ class LinearProblem:
         """Return the Hessian of omega.L at weights (K, d), maybe in single precision, enough for a Newton step."""
         H = self.unfolded(self.rows.products(self.measures, self.factors(omega), self.inner(W), float32))
         H[np.diag_indices(len(H))] += omega[-1] * np.tile(self.penalised, self.K)
-        return self.terms.bend(H, omega)
+        return H
 
     def unfolded(self, H: Array) -> Array:
         return unfolded(H, self.outer)
@@ -233,11 +211,9 @@ class LinearProblem:
         if not self.inside:
             inner = self.framed()
             return inner.to_user(inner.fit(omega, None if start is None else inner.from_user(start)))
-        start = self.from_user(self.begin) if start is None and self.begin is not None else start
         first = np.zeros((self.K, self.d)) if start is None else np.array(start, dtype=np.float64)
         if start is None and self.fit_intercept and self.loss.link:
-            added = 0.0 if self.piece.offset is None else float(self.piece.offset.mean())
-            first[:, -1] = self.loss.begin(self.piece.target_mean) - added
+            first[:, -1] = self.loss.begin(self.piece.target_mean)
         return fit_cells(self, omega, first, second_order=self.K * self.d <= DENSE_LIMIT)
 
     def metric(self, W: Array) -> Array:

@@ -7,7 +7,6 @@ from typing import Any
 
 from scipy import sparse
 
-from ..exceptions import InputError
 from ..objectives import Gap, Groups, Loss, Objectives, Question, take_groups
 from ..objectives.comparisons import Surrogate
 from ..objectives.question import Notions, TaskName
@@ -15,12 +14,10 @@ from ..validation import is_dask
 from ..validation.inputs import check_labels, check_matrix, check_weights, weighted_rows
 from .design import Frame
 from .linear import LinearProblem
-from .offsets import without_offset
 from .pieces import Piece, feature_names
 from .resources import check_memory
 from .signs import as_signs
 from .sparse_design import moments
-from .weight_terms import pair_matrix
 
 
 def linear_problem(
@@ -38,9 +35,7 @@ def linear_problem(
     sample_weight: Any = None,
     groups: Groups | None = None,
     task: TaskName | None = None,
-    offset: int | None = None,
     signs: Mapping[str | int, str] | None = None,
-    pairs: Any = None,
 ) -> LinearProblem:
     """Return the problem of a linear model on checked data.
 
@@ -52,12 +47,8 @@ def linear_problem(
         What is asked of them, and the model, as in `fairfront.trace`.
     task : {"classification", "regression"}, optional
         By default what the loss is for first.
-    offset : int, optional
-        The column of X whose coefficient is 1.
     signs : mapping of columns of X, by name or place, to "+" or "-", optional
         Columns whose coefficients may have one sign only, as in `fairfront.trace`.
-    pairs : array of row numbers of shape (m, 2), or a second matrix like X, optional
-        People whose scores should be alike, as in `fairfront.trace`.
 
     Returns
     -------
@@ -73,41 +64,30 @@ def linear_problem(
         fit_intercept=fit_intercept,
         groups=groups,
         task=task,
-        offset=offset,
         signs=as_signs(signs, X),
-        pairs=pairs is not None,
     )
-    return problem_of(question, X, y, sensitive_features, sample_weight, pairs)
+    return problem_of(question, X, y, sensitive_features, sample_weight)
 
 
-def problem_of(
-    question: Question, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, pairs: Any = None
-) -> LinearProblem:
+def problem_of(question: Question, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> LinearProblem:
     """Ask a question of data where they are; small Dask collections are brought to memory."""
-    if pairs is not None and (any(is_dask(part) for part in (X, y, sensitive_features, sample_weight, pairs))):
-        raise InputError("pairs needs rows in memory, found Dask collections; compute() them, or leave pairs out.")
     given, named = (X, y, sensitive_features, sample_weight), X
     if any(is_dask(part) for part in given):
         from .dask.problem import brought, dask_problem
 
-        if question.offset is not None:
-            raise InputError("offset needs rows in memory, found Dask collections; compute() them, or give exposure.")
         if (far := dask_problem(question, *given)) is not None:
             return far
         X, y, sensitive_features, sample_weight = brought(*given)
     matrix = check_matrix(X)
     labels, weight = check_labels(y, matrix.shape[0]), check_weights(sample_weight, matrix.shape[0])
-    whole = (matrix, weight)
     if weight is not None and (rows := weighted_rows(weight)) is not None:
         sensitive_features = take_groups(sensitive_features, rows, len(labels))
         matrix, labels, weight = matrix[rows], labels[rows], weight[rows]
-    matrix, offset = without_offset(matrix, question.offset)
     objectives = Objectives.of(question, labels, sensitive_features, weight)
     n, columns = matrix.shape
     if not sparse.issparse(matrix):
         check_memory(8.0 * n * (columns + 1), f"a sorted copy of {n} rows and {columns} columns")
     frame = Frame.of(moments(matrix), question.fit_intercept)
-    if objectives.question.ridge == 0.0 and not sparse.issparse(matrix) and not (question.signs or question.pairs):
+    if objectives.question.ridge == 0.0 and not sparse.issparse(matrix) and not question.signs:
         frame = frame.orthogonal(matrix)
-    alike = None if pairs is None else pair_matrix(pairs, *whole, frame, question.offset)
-    return LinearProblem(Piece.of(matrix, objectives, frame, offset), objectives, frame, feature_names(named), alike)
+    return LinearProblem(Piece.of(matrix, objectives, frame), objectives, frame, feature_names(named))

@@ -51,24 +51,22 @@ def feature_names(X: Any) -> Names:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Rows in memory: their design, targets, cells and what is added to their scores, all in sorted order."""
+    """Rows in memory: their design, targets, and cells, in sorted order."""
 
     design: Design
     targets: Array
     cells: Cells
-    offset: Array | None = None
     kept: dict[Any, tuple[Array, Array]] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
-    def of(cls, X: Any, objectives: Objectives, frame: Frame | None = None, offset: Array | None = None) -> Piece:
+    def of(cls, X: Any, objectives: Objectives, frame: Frame | None = None) -> Piece:
         cells = objectives.layout.cells
         design = sorted_design(X, cells.order, objectives.question.fit_intercept, frame)
-        return cls(design, objectives.targets[cells.order], cells, None if offset is None else offset[cells.order])
+        return cls(design, objectives.targets[cells.order], cells)
 
     def scores(self, start: int, stop: int, W: Array) -> Array:
-        """Return the scores (r, rows) of weights (r, d) on some rows, with their offsets."""
-        found = self.design.scores(start, stop, W)
-        return found if self.offset is None else found + self.offset[start:stop]
+        """Return the scores (r, rows) of weights (r, d) on some rows."""
+        return self.design.scores(start, stop, W)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         cells: Cells = state["cells"]

@@ -147,8 +147,7 @@ def some_rows(piece: Piece, kept: list[NDArray[np.intp]]) -> Piece:
     offsets = np.concatenate([[0], np.cumsum([len(each) for each in kept])]).astype(np.intp)
     weight = None if cells.row_weight is None else cells.row_weight[rows]
     design = sorted_design(piece.design.X, rows, False)
-    offset = None if piece.offset is None else piece.offset[rows]
-    return Piece(design, piece.targets[rows], replace(cells, offsets=offsets, row_weight=weight), offset)
+    return Piece(design, piece.targets[rows], replace(cells, offsets=offsets, row_weight=weight))
 
 
 def on_few(problem: LinearProblem) -> LinearProblem | None:

@@ -1,18 +1,13 @@
-"""Attributes: columns of groups or of their probabilities as people write them, with references and bands."""
+"""Attributes: columns of groups or of their probabilities as people write them, with references."""
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from ..exceptions import InputError, spelled
-from ..objectives.bands import plain_number
-from ..tables.notation import number_of
 from ..validation import check_names, check_text
 
 PROXY = "group"
@@ -21,22 +16,18 @@ PROXY = "group"
 
 @dataclass(frozen=True)
 class Attributes:
-    """Columns of groups or of probabilities, pairs of an attribute and its reference, and edges of bands by column."""
+    """Columns of groups or of probabilities, and pairs of an attribute and its reference."""
 
     groups: tuple[str, ...] = ()
     group_probabilities: tuple[str, ...] = ()
     reference: tuple[tuple[str, str], ...] = ()
-    bands: tuple[tuple[str, tuple[float, ...]], ...] = ()
 
     def choosing(self, attribute: str, group: str) -> str:
         """Return the option of a command that makes a group the reference; none where it cannot be written."""
         if attribute not in self.groups or len(self.groups) == 1:  # crossed columns, probabilities, one column
             return f"--ref {shlex.quote(group)}"
-        chosen, edges, written = {**dict(self.reference), attribute: group}, dict(self.bands), []
-        for name in self.groups:
-            bands = ",".join(plain_number(edge) for edge in edges.get(name, ()))
-            reference = f":ref={chosen[name]}" if name in chosen else ""
-            written.append(f"{name}{bands and f':bands={bands}'}{reference}")
+        chosen = {**dict(self.reference), attribute: group}
+        written = [f"{name}:ref={chosen[name]}" if name in chosen else name for name in self.groups]
         return "" if "," in group else f"--groups {shlex.quote(','.join(written))}"
 
 
@@ -81,37 +72,17 @@ def _parse_probabilities(probabilities: str | Iterable[str] | None) -> Attribute
 
 
 def parse_groups(given: str | Iterable[str]) -> Attributes:
-    """Such as ``sex,race:ref=White,age:bands=25,40,65:ref=25 to 39``."""
-    what, names = spelled("groups"), list[str]()
-    references, bands = list[tuple[str, str]](), list[tuple[str, tuple[float, ...]]]()
-    for part in _joined(_parts(given, what)):
-        name, *options = re.split(r":(?=ref=|bands=)", part)
-        given_as = dict(option.split("=", 1) for option in options)
-        edges = [number_of(each) for each in given_as.get("bands", "0").split(",")]
-        rising = np.isfinite(edges).all() and (np.diff(edges) > 0).all()
-        if ":" in name or not (name and all(given_as.values()) and rising):
-            raise InputError(
-                f"{what} has {part!r}, expected a column name, name:ref=GROUP, or increasing numbers that cut a column "
-                "into bands, name:bands=25,40,65."
-            )
+    """Such as ``sex,race:ref=White``."""
+    what, names, references = spelled("groups"), list[str](), list[tuple[str, str]]()
+    for part in _parts(given, what):
+        name, marked, reference = part.partition(":ref=")
+        if ":" in name or not name or (marked and not reference):
+            raise InputError(f"{what} has {part!r}, expected a column name, or name:ref=GROUP.")
         names.append(name)
-        references += [(name, given_as["ref"])] if "ref" in given_as else []
-        bands += [(name, tuple(edges))] if "bands" in given_as else []
+        references += [(name, reference)] if marked else []
     if not names:
         raise InputError(f"{what} is empty, expected column names such as sex,race:ref=White.")
-    return Attributes(tuple(names), (), tuple(references), tuple(bands))
-
-
-def _joined(parts: list[str]) -> list[str]:
-    """Put the edges of bands, which have commas between them, together again."""
-    found: list[str] = []
-    for part in parts:
-        last = found[-1].rpartition(":")[2] if found else ""
-        if last.startswith("bands=") and np.isfinite(number_of(part.partition(":")[0])):
-            found[-1] = f"{found[-1]},{part}"
-        else:
-            found.append(part)
-    return found
+    return Attributes(tuple(names), (), tuple(references))
 
 
 def _parts(given: Any, what: str) -> list[str]:

@@ -13,7 +13,7 @@ from .card_blocks import Section, Table, fields_table, significant
 if TYPE_CHECKING:
     from .run import Run
 
-ADDED = ("exposure", "offset", "control", "signs", "pairs")
+ADDED = ("control", "signs")
 NO_LEVEL = "too few in train: all indicators of the column are 0"
 
 
@@ -77,17 +77,12 @@ def data_section(card: Mapping[str, Any]) -> Section:
 
 
 def _added(data: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Say what values are per unit of, and what is added to scores as it is."""
-    exposure, offset = data.get("exposure"), data.get("offset")
-    found = [("Exposure", f"{exposure}: values and predictions are per unit of it, and rows are weighted by it")]
-    found = found if exposure else []
-    if control := data.get("control"):
-        found.append(("Compared within", f"levels of {', '.join(control)}"))
-    if pairs := data.get("pairs"):
-        found.append(("Pairs", f"{pairs}: rows with the same value are people whose scores should be alike"))
+    """Say what groups are compared within, and which features have a sign."""
+    control = data.get("control")
+    found = [("Compared within", f"levels of {', '.join(control)}")] if control else []
     for column, sign in data.get("signs", ()):
         found.append(("Bound", f"{column}: more of it is never {'worse' if sign == '+' else 'better'}, others equal"))
-    return found + ([("Offset", f"{offset}: added to every score as it is, with a coefficient of 1")] if offset else [])
+    return found
 
 
 def _fingerprint(sha: str | None) -> str:

@@ -99,7 +99,7 @@ def architecture(card: Mapping[str, Any]) -> str:
     model = card["model"]
     if model["units"] == "rates":
         return f"rule on probabilities of label and group ({model['kind']}), for the least {model['loss']}"
-    return f"{model['kind']}, {model['loss']} loss{', per unit of exposure' * bool(card['data'].get('exposure'))}"
+    return f"{model['kind']}, {model['loss']} loss"
 
 
 def _operating_point(card: Mapping[str, Any]) -> str:
@@ -197,8 +197,7 @@ def _group_words(card: Mapping[str, Any]) -> Iterator[str]:
         yield "Newly approved, declined: rows that the unconstrained model decides otherwise."
     if any(part["weighted"] for part in card["parts"].values()):
         how = "counts and base rates are of rows, and intervals rest on effective rows (Kish)"
-        by = " times ".join(each for each in (card["data"]["weight"], card["data"].get("exposure")) if each)
-        yield f"Figures are weighted by {by}; {how}."
+        yield f"Figures are weighted by {card['data']['weight']}; {how}."
     if is_crowded(card["parts"]["test"]):
         yield "Of an attribute with many groups: the reference and those of a worst gap; the appendix has all."
     for each in card["groups"]:
@@ -235,8 +234,8 @@ def _coefficient_words(card: Mapping[str, Any]) -> str:
         what = "the score of each class"
     if model["loss"] == "logistic" and model["task"] == "binary":
         what = f"the log-odds of {model['favourable']}"
-    if model["loss"] in LOSSES and (link := LOSSES[model["loss"]].link):
-        what = "the logarithm of the prediction" if link == "log" else "the log-odds of the prediction"
+    if model["loss"] in LOSSES and LOSSES[model["loss"]].link:
+        what = "the logarithm of the prediction"
     start = ", ".join(f"{value:.3g}" for value in found["intercept"])
     return (
         f"What is added to {what}: + {'raises' if model['task'] == 'regression' else 'speaks for'} it. Intercept "

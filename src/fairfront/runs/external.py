@@ -158,9 +158,8 @@ def _read(
 ) -> tuple[Part, People, list[str], tuple[dict[str, Any], ...]]:
     _check_columns(run, source, settings)
     trained = {each["name"]: each for each in run.manifest["columns"]["columns"]}
-    read = (*settings.aside, *(() if settings.offset is None else (settings.offset,)))
     times = [each["column"] for each in run.manifest["split"]["periods"] if each["column"] in source.names]
-    columns = tuple(dict.fromkeys((settings.target, *settings.compared, *read, *settings.control, *times)))
+    columns = tuple(dict.fromkeys((settings.target, *settings.compared, *settings.aside, *settings.control, *times)))
     numbers = [name for name in columns if trained[name]["kind"] == "number"]
     known: dict[str, Any] = {"text": [name for name in columns if name not in numbers], "numbers": numbers}
     known["decimal"] = decimal

@@ -101,7 +101,7 @@ def _partly_labelled(source: Source, inquiry: Inquiry, ready: Prepared, beside: 
         )
     labels = np.full(table.n, target.labels[0], dtype=target.labels.dtype)
     labels[target.rows] = target.labels
-    groups = read_groups(table, settings.groups, dict(settings.bands), settings.allow)
+    groups = read_groups(table, settings.groups, settings.allow)
     people = {name: each.take() for name, each in groups.items()}
     weights = None if weight is None else weight[used]
     owner = None if settings.person is None else table.complete(settings.person).distinct()[0]

@@ -15,7 +15,6 @@ from ..frontier.choice import Promise
 from ..frontier.selection import plain_place, usable
 from ..measures.claims import Pair, bound_pair, decides_alike, no_better, rival_words, trivial
 from ..measures.figures import Column
-from ..measures.further_columns import PAIRS
 from ..measures.promises import has_ends
 from ..measures.sentences import PERHAPS
 from ..objectives import rates_of
@@ -145,7 +144,6 @@ def options_of(front: Frontier, ids: Iterable[int]) -> list[Option]:
         columns[gap] = front.column(gap)
         if has_ends(record, gap):
             columns[f"{gap}_upper"] = front.column(gap, confidence=0.95)
-    columns |= {name: front.column(name) for name in PAIRS[1:] if name in front.column_names()}
     if task.classes:
         columns["selection_ratio"] = front.column("selection_ratio")
     spans = {name: record.ends(name) for name in columns if record.parts(name)}

@@ -39,7 +39,7 @@ from ..objectives.people import FEWEST
 from .part_people import People
 from .rows import Part
 from .settings import Settings
-from .within_levels import of_pairs, worst_combined, worst_within
+from .within_levels import worst_combined, worst_within
 
 TOLD = ("value", "lower", "upper", "least", "most")
 RESAMPLES = 200
@@ -104,7 +104,7 @@ def judged_points(
                 bar.update(done, f"{done} of {len(found)} points")
         judged_rows = (front, paired.record, rows, scores, decided, labels, attributes)
         within, combined = worst_within(*judged_rows, CONFIDENCE, small), worst_combined(*judged_rows, small)
-        for place, more in enumerate(zip(within, combined, of_pairs(front, paired.record, rows, small), strict=True)):
+        for place, more in enumerate(zip(within, combined, strict=True)):
             if (one := found.get(str(int(front.ids[place])))) is not None:
                 one["worst"] += [each for some in more for each in some]
         for one in found.values():

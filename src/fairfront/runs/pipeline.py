@@ -127,7 +127,7 @@ def judged(run: Run, ready: Prepared, progress: Any, small: int = LIMIT) -> Run:
     asked: dict[str, Any] = {"cutoff": rule.cutoff, "approval_rate": rule.approval_rate, "costs": rule.costs}
     if ready.settings.units == "rates":  # the operating point is inside the rules
         asked = {}
-    known_rows = {**held.people, **held.within, **held.pairs}
+    known_rows = {**held.people, **held.within}
     front = run.frontier.evaluate(held.X, held.y, **known_rows, **asked, person=held.person)
     held = held.seen()  # rows of a file larger than memory, or a sample of them
     details = describe_points(front, held.X, held.y, small=small, **held.people)

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import InputError, progress_bar, spelled
-from ..objectives import Array
 from ..storage.documents import CsvWriter
 from ..storage.folders import writing
 from ..storage.places import check_new_file
 from ..tables import coerce, open_source
 from ..tables.coercion import count_others
-from ..tables.notation import Decimal, check_decimal, number_of
+from ..tables.notation import Decimal, check_decimal
 from ..validation import check_count
 from .manifest import opening_of
 from .model import TableModel
@@ -35,7 +34,6 @@ def predict_file(
     *,
     keep: Sequence[str] = (),
     reasons: int = 0,
-    exposure: str | None = None,
     part: str | None = None,
     overwrite: bool = False,
     rows: int = 50_000,
@@ -48,12 +46,12 @@ def predict_file(
 ) -> int:
     """Write labels and probabilities for every row of a file, in its order; return the number of rows.
 
-    ``keep`` copies columns of the input, ``reasons`` names so many that speak against the person; values are predicted
-    for an ``exposure``, a column, or per unit. Of a ``part`` of the run's split only the rows are written, with their
-    numbers in the file that the run was traced from: ``row`` is 1 for the first. ``missing`` are texts for a missing
-    value besides those of training, whose delimiter, encoding and decimal mark hold unless others are given. Text that
-    a spreadsheet would execute gets a quote in front. No file but earlier predictions is overwritten. ``on_unknown`` is
-    told the rows by column whose value was rare or unknown in training.
+    ``keep`` copies columns of the input, ``reasons`` names so many that speak against the person. Of a ``part`` of the
+    run's split only the rows are written, with their numbers in the file that the run was traced from: ``row`` is 1 for
+    the first. ``missing`` are texts for a missing value besides those of training, whose delimiter, encoding and
+    decimal mark hold unless others are given. Text that a spreadsheet would execute gets a quote in front. No file but
+    earlier predictions is overwritten. ``on_unknown`` is told the rows by column whose value was rare or unknown in
+    training.
     """
     read = Path(data) if isinstance(data, (str, os.PathLike)) else None
     if read is not None and read.exists() and output.exists() and output.samefile(read):
@@ -67,11 +65,6 @@ def predict_file(
     model.encoder.check(source.names)
     for name in keep:
         source.check_column(name, "keep")
-    if exposure is not None:
-        source.check_column(exposure, "exposure")
-    if exposure is not None and model.task.kind != "regression":
-        raise InputError(f"{spelled('exposure')} is for predicted values, found labels; leave it out.")
-    more = keep if exposure is None else (*keep, exposure)
     of_part = None if part is None else model.part_rows(data, part)
     number: dict[str, Any] = {}
     done, seen, strange = 0, 0, Counter[str]()
@@ -80,21 +73,18 @@ def predict_file(
         progress_bar(progress, "predicting", source.size) as bar,
     ):
         writer = CsvWriter(stream)
-        for chunk in source.chunks(tuple(dict.fromkeys((*model.columns, *more))), rows=rows):
+        for chunk in source.chunks(tuple(dict.fromkeys((*model.columns, *keep))), rows=rows):
             table = coerce(chunk, model.encoder, tuple(missing), check_decimal(decimal))
             kept: dict[str, Any] = {name: chunk[name] for name in keep}
-            size = None if exposure is None else _exposures(chunk[exposure], exposure)
             if of_part is not None:
                 first, seen = seen, seen + table.n
                 some = of_part[(of_part >= first) & (of_part < seen)] - first
                 if not len(some):
                     continue
-                table, size = table.take(some), None if size is None else size[some]
+                table = table.take(some)
                 kept = {name: [values[i] for i in some] for name, values in kept.items()}
                 number = {ROW: first + some + 1}
             found, strange = model.outputs(table, reasons), strange + Counter(count_others(table, model.encoder))
-            if size is not None:
-                found["prediction"] = found["prediction"] * size
             if done == 0:
                 for name in sorted(set(kept) & {*number, *found}):
                     raise InputError(
@@ -110,13 +100,6 @@ def predict_file(
     if on_unknown is not None and strange:
         on_unknown(strange)
     return done
-
-
-def _exposures(texts: Any, name: str) -> Array:
-    values = np.array([each if isinstance(each, (int, float)) else number_of(str(each)) for each in texts], dtype=float)
-    if not (np.isfinite(values) & (values >= 0.0)).all():
-        raise InputError(f"the exposure {name!r} has words, missing or negative values, expected numbers >= 0.")
-    return values
 
 
 def _is_predictions(head: bytes) -> bool:

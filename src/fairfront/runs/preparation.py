@@ -92,7 +92,7 @@ class Prepared:
         lazy = None if weight is None else lazy_column(weight[rows], None, lengths)
         wanted = (self.rows, self.encoder, kept, self.settings.seed)
         named = dict(zip(groups, columns, strict=True))
-        return Part(X, y, named, lazy, lambda: self._held(*drawn_rows(*wanted)), alike=bool(self.settings.pairs))
+        return Part(X, y, named, lazy, lambda: self._held(*drawn_rows(*wanted)))
 
     def _used(self, kept: Kept) -> NDArray[np.intp]:
         return np.flatnonzero(kept[self.place >= 0])
@@ -106,19 +106,18 @@ class Prepared:
         weight = None if known.weight is None else known.weight[rows]
         control = None if known.control is None else {name: each[rows] for name, each in known.control.items()}
         person = None if self.person is None else self.person[rows]
-        return Part(X, known.labels.take(rows), some, weight, None, person, control, bool(self.settings.pairs))
+        return Part(X, known.labels.take(rows), some, weight, None, person, control)
 
 
 def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepared:
     """Bad columns are refused before anything is trained."""
-    split, banded = parse_split(settings.split, settings.owner), dict(settings.bands)
+    split = parse_split(settings.split, settings.person)
     _check_columns(source, settings, split)
-    measured = tuple(name for name in (settings.exposure, settings.offset) if name is not None)
     with progress_bar(progress, "reading", 2 * source.size) as bar:
         schema = infer(
             source,
-            text=tuple(dict.fromkeys((*settings.text, *(name for name in settings.groups if name not in banded)))),
-            numbers=tuple(dict.fromkeys((*settings.numbers, *settings.group_probabilities, *banded, *measured))),
+            text=tuple(dict.fromkeys((*settings.text, *settings.groups))),
+            numbers=tuple(dict.fromkeys((*settings.numbers, *settings.group_probabilities))),
             columns=[name for name in source.names if name not in settings.drop],
             on_progress=lambda done: bar.update(done, "finding types"),
             **settings.notation,
@@ -160,8 +159,8 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
         notations=schema.notations,
         copies=source.copies,
     )
-    kept = _kept_columns(candidates, findings, settings.offset)
-    encoder = TableEncoder.fit(known, kept, notations=schema.notations).unscaled(settings.offset)
+    kept = _kept_columns(candidates, findings)
+    encoder = TableEncoder.fit(known, kept, notations=schema.notations)
     read = reading_findings(each for each in schema.columns if not each.notation.is_date or each.name in split.columns)
     numbers = {each.name for each in schema.columns if each.kind == "number"} - {*settings.numbers}
     named = sensitive_finding([name for name in kept if name not in settings.compared], numbers)
@@ -185,8 +184,8 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
 def _check_columns(source: Source, settings: Settings, split: Split) -> None:
     lists = ("groups", "drop", "text", "allow", "group_probabilities", "numbers", "control")
     named = {"target": (settings.target,), **{what: getattr(settings, what) for what in lists}}
-    named |= {what: tuple(dict(getattr(settings, what))) for what in ("dates", "bands", "signs")}
-    one = {name: getattr(settings, name) for name in ("weight", "exposure", "offset", "person", "pairs")}
+    named |= {what: tuple(dict(getattr(settings, what))) for what in ("dates", "signs")}
+    one = {name: getattr(settings, name) for name in ("weight", "person")}
     named |= {name: () if given is None else (given,) for name, given in one.items()} | {"split": split.columns}
     for what, names in named.items():
         for name in names:
@@ -212,11 +211,7 @@ def _is_too_large(source: Source, schema: Schema, settings: Settings) -> bool:
     if need <= SHARE * room or isinstance(source, FrameSource):
         return False
     parquet = isinstance(source, ArrowSource) and source.kind == "Parquet"
-    in_parts = (
-        parquet
-        and settings.model == "linear"
-        and not (settings.group_probabilities or settings.offset or settings.control)
-    )
+    in_parts = parquet and settings.model == "linear" and not (settings.group_probabilities or settings.control)
     if in_parts or need <= room:
         return in_parts
     remedy = "convert it to Parquet, which is read in parts" if not parquet else "use --model linear, which reads parts"
@@ -278,13 +273,13 @@ def _candidates(schema: Schema, settings: Settings, split: Split) -> tuple[str, 
     return found
 
 
-def _kept_columns(candidates: tuple[str, ...], findings: tuple[Finding, ...], always: str | None) -> tuple[str, ...]:
+def _kept_columns(candidates: tuple[str, ...], findings: tuple[Finding, ...]) -> tuple[str, ...]:
     refused = [found.sentence for found in findings if found.kind == "refused"]
     if refused:
         raise InputError(" ".join(refused))
     dropped = {name for found in findings if found.kind == "dropped" for name in found.columns}
-    kept = tuple(name for name in candidates if name not in dropped or name == always)
-    if not set(kept) - {always}:
+    kept = tuple(name for name in candidates if name not in dropped)
+    if not kept:
         reasons = "; ".join(found.sentence for found in findings)
         raise InputError(f"every column was dropped ({reasons}), expected features.")
     return kept

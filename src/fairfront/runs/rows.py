@@ -11,16 +11,14 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..exceptions import InputError, spelled, spelling
+from ..exceptions import InputError
 from ..objectives import Array, GroupProbabilities, Groups
-from ..objectives.value_losses import per_exposure
 from ..problems.dask.partition import lazy_matrix
 from ..problems.dask.passes import reduced
 from ..problems.resources import GIGABYTE, memory
@@ -54,15 +52,11 @@ class People:
     control: Mapping[str, NDArray[Any]] | None = None
 
 
-MOST_ALIKE = 20  # rows with one value of a column of pairs, every two of which are a pair
-
-
 @dataclass(frozen=True, eq=False)
 class Part:
     """Rows of one part of the split: features, labels, groups and weights, as arrays or as Dask arrays.
 
-    ``drawn`` reads rows of Dask arrays into memory: all of them where they fit, else a random sample. ``alike`` says
-    that rows of one person are pairs to be treated alike.
+    ``drawn`` reads rows of Dask arrays into memory: all of them where they fit, else a random sample.
     """
 
     X: Any
@@ -72,30 +66,10 @@ class Part:
     drawn: Callable[[], Part] | None = None
     person: NDArray[np.intp] | None = None
     control: Mapping[str, NDArray[Any]] | None = None
-    alike: bool = False
 
     @property
     def n(self) -> int:
         return len(self.y)
-
-    @property
-    def pairs(self) -> dict[str, Any]:
-        """Return every two rows of one person as a pair, where these are to be treated alike."""
-        if not self.alike:
-            return {}
-        if self.person is None:
-            raise InputError(f"{spelled('pairs')} needs rows in memory, found a file larger than it; give a sample.")
-        order = np.argsort(self.person, kind="stable")
-        runs = np.split(order, np.flatnonzero(np.diff(self.person[order])) + 1)
-        if (most := max(map(len, runs), default=0)) > MOST_ALIKE:
-            raise InputError(
-                f"{spelled('pairs')} has a value with {most} rows, expected at most {MOST_ALIKE} that are alike; give "
-                "smaller sets."
-            )
-        found = [pair for run in runs if len(run) > 1 for pair in combinations(run.tolist(), 2)]
-        if not found:
-            raise InputError(f"{spelled('pairs')} has no two rows with the same value, expected some in every part.")
-        return {"pairs": np.array(found, dtype=np.intp)}
 
     @property
     def people(self) -> dict[str, Any]:
@@ -124,20 +98,10 @@ def people_of(table: Table, settings: Settings) -> tuple[Table, NDArray[np.intp]
     table = table.take(target.rows) if target.dropped else table
     used = used[target.rows]
     proxies = {name: table.complete(name).numbers for name in settings.group_probabilities}
-    groups = (
-        GroupProbabilities(proxies, name=PROXY)
-        if proxies
-        else read_groups(table, settings.groups, dict(settings.bands), settings.allow)
-    )
-    weight, column = None if weight is None else weight[used], target.column
-    if settings.exposure is not None:
-        with spelling({"exposure": f"the exposure {settings.exposure!r}", "y": f"target {settings.target!r}"}):
-            rate, weight = per_exposure(column.codes, weight, table.complete(settings.exposure).numbers)
-        column = Codes(rate)
-    if settings.offset is not None:
-        table.complete(settings.offset)
+    groups = GroupProbabilities(proxies, name=PROXY) if proxies else read_groups(table, settings.groups, settings.allow)
+    weight = None if weight is None else weight[used]
     control = {name: np.asarray(table.texts(name), dtype=object) for name in settings.control} or None
-    return table, used, People(column, target.favourable, groups, weight, target.dropped, idle, control)
+    return table, used, People(target.column, target.favourable, groups, weight, target.dropped, idle, control)
 
 
 def _weights(table: Table, settings: Settings) -> Array | None:

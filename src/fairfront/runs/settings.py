@@ -11,10 +11,8 @@ import numpy as np
 
 from ..exceptions import InputError, spelled
 from ..frontier.linear_frontier import MOST_REFITS
-from ..frontier.ridges import as_ridges, read_ridge
 from ..measures.cutoffs import Operating, as_costs
 from ..objectives import LOSSES, NOTIONS
-from ..objectives.bands import check_bands
 from ..objectives.comparisons import Surrogate
 from ..objectives.groups import Compare
 from ..objectives.people import FEWEST
@@ -49,8 +47,7 @@ class Settings(Record):
     ----------
     target, favourable : str, the column to predict, and its value that is good for the person (None for regression)
     groups : tuple of str
-        Columns of groups; ``reference`` pairs a column with its reference group, and ``bands`` one of numbers with the
-        edges that it is cut at. With ``cross`` they are one attribute.
+        Columns of groups; ``reference`` pairs a column with its reference group. With ``cross`` they are one attribute.
     group_probabilities : tuple of str, instead, columns of probabilities, which sum to 1 in every row; never features
     split : str, ``"60/20/20"``, ``"time:COLUMN:D1,D2"`` or ``"by:ID"``
     drop, allow, text, numbers : tuple of str
@@ -69,13 +66,9 @@ class Settings(Record):
     cutoff, approval_rate : float or None
         The operating point, one of them or ``costs`` (of a false positive and a false negative) at most: cut-offs are
         placed on validation and applied unchanged on test; None decides at 0.5. In rates it is inside the rules.
-    person, pairs : str or None
+    person : str or None
         The column that says who a row is of, where people have several rows: these stay together in the split, unless
         it is by time, and are left out together for held-out figures. It is no feature.
-        ``pairs`` is a column like it: rows with the same value are people whose scores should be alike.
-    exposure, offset : str or None
-        Columns of a regression: how long or how much a row was at risk (the target is then a count or a total, modelled
-        per unit), and what is added to scores as it is: a feature whose coefficient is 1.
     control, strata, compare : tuple of str, str, str
         Columns inside whose levels groups are compared, whether gaps are "pooled" over levels or "each" counts, and
         whether "pairs" of groups are compared, each with everyone ("overall"), or all combinations ("subgroups").
@@ -93,7 +86,7 @@ class Settings(Record):
     surrogate: Surrogate = "loss"
     loss: str = "logistic"
     model: Model = "linear"
-    ridge: float | tuple[float, ...] | None = None
+    ridge: float | None = None
     n_points: int | None = None
     max_fits: int = 12
     split: str = "60/20/20"
@@ -107,7 +100,6 @@ class Settings(Record):
     encoding: str | None = None
     decimal: Decimal | None = None
     dates: tuple[tuple[str, str], ...] = ()
-    bands: tuple[tuple[str, tuple[float, ...]], ...] = ()
     weight: str | None = None
     person: str | None = None
     use_sensitive: bool = False
@@ -117,13 +109,10 @@ class Settings(Record):
     cutoff: float | None = None
     approval_rate: float | None = None
     costs: tuple[float, float] | None = None
-    exposure: str | None = None
-    offset: str | None = None
     control: tuple[str, ...] = ()
     strata: Pooling = "pooled"
     compare: Compare = "pairs"
     signs: tuple[tuple[str, str], ...] = ()
-    pairs: str | None = None
 
     def __post_init__(self) -> None:
         self._check_kinds()
@@ -146,7 +135,7 @@ class Settings(Record):
     def _check_kinds(self) -> None:
         for name in ("cross", "use_sensitive"):
             check_flag(getattr(self, name), name)
-        for name in ("target", "weight", "person", "exposure", "offset", "pairs"):
+        for name in ("target", "weight", "person"):
             given = getattr(self, name)
             if given is None and name != "target":
                 continue
@@ -154,7 +143,7 @@ class Settings(Record):
                 raise refuse(name, given, "the name of a column")
         if self.favourable is not None and not isinstance(self.favourable, (str, Real, np.generic)):
             raise refuse("favourable", self.favourable, f"one value of {self.target!r}")
-        if self.ridge is not None and as_ridges(self.ridge) is None:
+        if self.ridge is not None:
             check_positive(self.ridge, "ridge", zero=True)
         if self.n_points is not None:
             check_count(self.n_points, "n_points", least=2, most=MOST_POINTS)
@@ -167,8 +156,7 @@ class Settings(Record):
         check_decimal(self.decimal)
         for name, form in self.dates:
             check_form(form, name)
-        check_bands(dict(self.bands))
-        parse_split(self.split, self.owner)
+        parse_split(self.split, self.person)
         LOSSES[self.loss]
 
     def _check_model(self) -> None:
@@ -188,8 +176,6 @@ class Settings(Record):
             raise InputError(f"{words[0]} is for units of losses, found {words[1]} rates; leave one of them out.")
         if self.model == "stacked" and not rates:
             raise InputError(f"the model 'stacked' is for {spelled('units')} rates, found losses; choose another.")
-        if rates and as_ridges(self.ridge) is not None:
-            raise InputError(f"{spelled('ridge')} is one number for {spelled('units')} rates, found several; give one.")
         unread = ("max_fits", "ridge") if rates else ("n_points", "ridge", "surrogate")
         idle, other = (("max_fits",), "boosting") if linear else (unread, "linear")
         for each in fields(self):
@@ -212,23 +198,13 @@ class Settings(Record):
                 raise InputError(f"{spelled(name)} needs the group of every row, found {words[1]}; leave it out.")
         if self.target in self.compared:
             raise InputError(f"{self.target!r} is the target and a group column, expected two different columns.")
-        used = (*self.aside, *(() if self.offset is None else (self.offset,)))
-        if self.pairs is not None and (self.person is not None or self.model != "linear" or self.units == "rates"):
-            raise InputError(f"{spelled('pairs')} is for linear models in losses, without {spelled('person')}.")
-        for each in (*self.drop, *used, *self.control, self.owner):
+        for each in (*self.drop, *self.aside, *self.control, self.person):
             if each in (self.target, *self.compared):
-                what = "dropped, a weight, an exposure, an offset, a control or the person"
+                what = "dropped, a weight, a control or the person"
                 raise InputError(f"{each!r} is {what}, but it is also the target or a group column.")
-        for each in (*used, *self.control, *parse_split(self.split, self.owner).columns):
+        for each in (*self.aside, *self.control, *parse_split(self.split, self.person).columns):
             if each in self.drop:
                 raise InputError(f"{each!r} is dropped, but it is also the weight or what rows are split by; keep it.")
-            if used.count(each) > 1:
-                raise InputError(f"{each!r} is used twice, expected one use: as a weight, an exposure or an offset.")
-        for name in ("exposure", "offset"):
-            read = self.regression and (name, self.model) != ("offset", "boosting")
-            if getattr(self, name) is not None and not read:
-                known = f"the loss {self.loss!r} and the model {self.model!r}"
-                raise InputError(f"{spelled(name)} is for linear models of values, found {known}; leave it out.")
 
     @classmethod
     def of(
@@ -244,18 +220,14 @@ class Settings(Record):
         for key in ("notion", "drop", "allow", "text", "numbers", "missing", "control"):
             if key in given:
                 given[key] = check_names(given[key], key)
-        for key, read in (("costs", as_costs), ("dates", as_dates), ("ridge", read_ridge), ("signs", read_signs)):
+        for key, read in (("costs", as_costs), ("dates", as_dates), ("signs", read_signs)):
             if key in given:
                 given[key] = read(given[key])
         return cls(**asdict(compared), **given)
 
     @property
     def attributes(self) -> Attributes:
-        return Attributes(self.groups, self.group_probabilities, self.reference, self.bands)
-
-    @property
-    def owner(self) -> str | None:
-        return self.person or self.pairs
+        return Attributes(self.groups, self.group_probabilities, self.reference)
 
     @property
     def compared(self) -> tuple[str, ...]:
@@ -263,8 +235,8 @@ class Settings(Record):
 
     @property
     def aside(self) -> tuple[str, ...]:
-        """Return columns that are read and are no features: those of weights and exposures."""
-        return tuple(name for name in (self.weight, self.exposure) if name is not None)
+        """Return columns that are read and are no features: that of weights."""
+        return () if self.weight is None else (self.weight,)
 
     @property
     def opening(self) -> dict[str, Any]:

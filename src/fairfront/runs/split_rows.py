@@ -45,14 +45,12 @@ def rows_of_part(manifest: Mapping[str, Any] | None, data: Any, part: str) -> ND
 
 def _places(source: Source, settings: Settings) -> NDArray[np.int8]:
     """Return the part of every row, -1 for those that were not used; columns are read as those of the run were."""
-    split, banded = parse_split(settings.split, settings.owner), dict(settings.bands)
-    more = (*settings.control, *(() if settings.offset is None else (settings.offset,)))
-    columns = tuple(dict.fromkeys((settings.target, *settings.compared, *settings.aside, *split.columns, *more)))
+    split = parse_split(settings.split, settings.person)
+    named = (settings.target, *settings.compared, *settings.aside, *split.columns, *settings.control)
+    columns = tuple(dict.fromkeys(named))
     for name in columns:
         source.check_column(name, "data")
-    numbers: tuple[str | None, ...] = (*settings.numbers, *settings.group_probabilities, *banded)
-    numbers = (*numbers, settings.exposure, settings.offset)
-    text = (*settings.text, *(name for name in settings.groups if name not in banded))
+    numbers, text = (*settings.numbers, *settings.group_probabilities), (*settings.text, *settings.groups)
     schema = infer(
         source,
         text=[name for name in columns if name in text],

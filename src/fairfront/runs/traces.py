@@ -57,9 +57,7 @@ def traced(ready: Prepared, **kept: Any) -> Frontier:
             return _without_counts(trace(train.X, train.y, estimator=_boosted_trees(settings), **known))
         held: Any = None if rule.asked is None else False  # cut-offs are placed on validation
         known["held_out"] = held if ready.sizes["validation"] else asked or True
-        names = ready.encoder.feature_names
-        known["offset"] = None if settings.offset is None else names.index(settings.offset)
-        front = trace(train.X, train.y, ridge=settings.ridge, n_points=settings.n_points, **train.pairs, **known)
+        front = trace(train.X, train.y, ridge=settings.ridge, n_points=settings.n_points, **known)
     assert isinstance(front.models, LinearModels)
     return replace(front, models=replace(front.models, feature_names=ready.encoder.feature_names))
 

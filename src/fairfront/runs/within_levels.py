@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..frontier import Frontier
-from ..frontier.pair_figures import with_pairs
 from ..measures.disclosure import LIMIT
 from ..measures.evaluation import Evaluation
-from ..measures.further_columns import PAIRS, further_columns
 from ..measures.notion_figures import DIGITS
 from ..measures.paired import rounded
 from ..measures.score_gaps import PairGaps, ordered_pair
 from ..measures.subgroup_gaps import model_gaps
 from ..measures.within_gaps import within_gaps
 from ..objectives import Array, Attribute
-from ..objectives.groups import FEWEST
 from ..objectives.strata import Strata
 from .rows import Part
 
-COMBINATIONS, OF_PAIRS = "combinations", "pairs"
-"""What stands for an attribute where combinations of groups are compared with everyone, and both people of pairs."""
+COMBINATIONS = "combinations"
+"""What stands for an attribute where combinations of groups are compared with everyone."""
 
 
 def worst_within(
@@ -83,21 +79,6 @@ def worst_combined(
             told.append(
                 {"attribute": COMBINATIONS, "figure": figure, "value": value, "lower": 0.0, "upper": upper, **pair}
             )
-    return found
-
-
-def of_pairs(front: Frontier, record: Evaluation, part: Part, small: int) -> list[list[dict[str, Any]]]:
-    """Return the figures of pairs of each model, where rows are to be treated alike and enough of them are in pairs."""
-    found: list[list[dict[str, Any]]] = [[] for _ in range(len(front.ids))]
-    if not part.alike or len(pairs := part.pairs["pairs"]) < FEWEST:
-        return found
-    exact = with_pairs(replace(record, operating=front.operating()), front.models, pairs, part.X, part.weight)
-    columns = further_columns(exact) if small else exact.columns
-    for name in (each for each in PAIRS if each in columns):
-        for place, told in enumerate(found):
-            value, upper = rounded([columns[name][place], columns[f"{name}_upper"][place]])
-            pair = {"between": ["one of a pair", "the other"], "people": [], "upper_between": [], "not_compared": []}
-            told.append({"attribute": OF_PAIRS, "figure": name, "value": value, "lower": 0.0, "upper": upper, **pair})
     return found
 
 

@@ -23,7 +23,7 @@ def constraints(newton: Newton, problem: LinearProblem, plain: Array) -> Algebra
     rows = problem.algebra
     if newton.no_group_worse is not None:
         rows = with_guards(problem, rows, plain, newton.no_group_worse)
-    return rows.bounded(problem.terms.bounds)
+    return rows.bounded(len(problem.terms))
 
 
 def with_guards(problem: LinearProblem, rows: Algebra, plain: Array, allowed: float) -> Algebra:

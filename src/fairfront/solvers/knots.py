@@ -63,16 +63,16 @@ def plain_training(newton: Newton, problem: LinearProblem, start: Array | None =
     if start is None and (few := on_few(problem)) is not None:
         start = few.fit(gaps.p)
     W = problem.fit(gaps.p, start)
-    if not problem.terms.bounds:
+    if not len(problem.terms):
         return W, np.zeros(len(constraints(newton, problem, W).b))
     assert gaps.signs is not None
     none = replace(gaps, B=gaps.B[:0], b=gaps.b[:0], two_sided=gaps.two_sided[:0], signs=gaps.signs[:, :0])
     free = problem.with_algebra(replace(none, names=gaps.names[:1], psi=None))
     solver = knot_solver(replace(newton, no_group_worse=None), free, W)
-    begin = solver.evaluate(problem.terms.kept(W), np.zeros(problem.terms.bounds))
+    begin = solver.evaluate(problem.terms.kept(W), np.zeros(len(problem.terms)))
     found = solver.solve(begin, Target.from_caps(np.zeros((1, 0))))
     x = np.zeros(len(constraints(newton, problem, found.W).b))
-    x[len(x) - problem.terms.bounds :] = found.multipliers
+    x[len(x) - len(problem.terms) :] = found.multipliers
     return found.W, x
 
 
@@ -113,7 +113,7 @@ def _judged(solver: KnotSolver, at: Knot, target: Target) -> Knot:
 
 def _status(solver: KnotSolver, at: Knot, target: Target) -> Status:
     z = solver.gaps(at.L)
-    scale = max(float(np.abs(z[: len(z) - solver.problem.terms.bounds]).max(initial=0.0)), MET * solver.size)
+    scale = max(float(np.abs(z[: len(z) - len(solver.problem.terms)]).max(initial=0.0)), MET * solver.size)
     if at.violation > max(MET * scale, 10 * solver.tol * float(solver.row_unit.max())):
         return Status.OUT_OF_REACH
     if not solver.is_solved(at):
@@ -146,8 +146,6 @@ def _is_convex(problem: LinearProblem, omega: Array, lowest: Array) -> bool:
     That is omega >= 0 (``lowest``, for rounding) on every convex cell and 0 on the others. Where the curvature does not
     depend on the label (likelihoods, squares), a cell's losses on several labels count together.
     """
-    if problem.terms.weight_of_pairs(omega) < problem.terms.weight_of_pairs(lowest):
-        return False
     alike = problem.loss.likelihood or isinstance(problem.loss, Squared)
     total, floor = np.zeros((2, problem.layout.cells.count))
     for bound, where in problem.measures:

@@ -192,8 +192,7 @@ class LeaveOneOut:
         near = {j: station.within(np.isin(points[j].averages, counts)) for j, station in taken.items()}
         moves = {j: station.moves(block, X) for j, station in near.items()}
         shares = {j: self._shares(block, points[j].averages[station.kept], weight) for j, station in near.items()}
-        added = 0.0 if piece.offset is None else piece.offset[block.rows]
-        scores = (np.concatenate([at.W for at in points]) @ X.T + added).reshape(len(points), K, -1)
+        scores = (np.concatenate([at.W for at in points]) @ X.T).reshape(len(points), K, -1)
         rows, clipped = (piece.targets[block.rows], weight[-1]), np.zeros(len(points), dtype=np.intp)
         for j, (at, (a, b, share)) in enumerate(zip(points, places, strict=True)):
             between = moves[a].towards(moves[b], share)

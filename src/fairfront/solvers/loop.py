@@ -88,7 +88,7 @@ class Descent(Solver):
     start_scale: float = 0.1
 
     def stated(self, problem: LinearProblem) -> LinearProblem:
-        if problem.terms.bounds:
+        if len(problem.terms) > 0:
             raise InputError(f"signs needs solver='newton', found {self.name!r}; leave one of them out.")
         return problem
 

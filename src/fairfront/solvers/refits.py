@@ -122,7 +122,6 @@ def fold_scores(
     for each in range(folds):
         rows = np.flatnonzero(fold == each)
         models = np.asarray(piece.design.X[rows] @ found.W[each].reshape(-1, problem.d).T)
-        models = models if piece.offset is None else models + piece.offset[rows, None]
         scores[:, :, cells.order[rows]] = models.T.reshape(len(W), problem.K, -1)
     return scores, folds
 
@@ -155,7 +154,7 @@ class _Paths:
         self.plain = self.W.copy()
 
     def solve_plain(self) -> None:
-        signed = self.solver.problem.terms.bounds > 0
+        signed = len(self.solver.problem.terms) > 0
         for s in (self.all if signed else self._descend(self.all, np.full(len(self.rows.b), FREE))).tolist():
             self._place(s, *plain_training(self.newton, self.samples.single(s), self.W[s]))
         self.plain, algebra = self.W.copy(), self.solver.algebra

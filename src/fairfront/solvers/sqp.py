@@ -108,7 +108,7 @@ class KnotSolver:
         for bound, where in self.problem.measures:
             inside = np.any(self.rows.B[:, where[where >= 0]], axis=1)
             unit[inside] = self._pull if bound.linear else self.size if bound.convex else 1.0
-        signed = self.problem.terms.bounds
+        signed = len(self.problem.terms)
         unit[len(unit) - signed :] = self._pull / self.problem.column_scale()[self.problem.terms.places]
         return np.where(self.rows.bent, 1.0, unit)
 

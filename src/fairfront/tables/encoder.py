@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -157,16 +157,6 @@ class TableEncoder(Record):
         width = sum(len(block.feature_names) for block in blocks)
         thin = is_thin(width, len(features)) if sparse is None else sparse
         return cls(tuple(blocks), thin, rows.missing, tuple(reference))
-
-    def unscaled(self, name: str | None) -> TableEncoder:
-        """Return the encoder that takes a column of numbers as they are, such as an offset."""
-        blocks = (
-            NumberBlock(name, 0.0, 0.0, 1.0, False, block.notation)
-            if block.name == name and isinstance(block, NumberBlock)
-            else block
-            for block in self.blocks
-        )
-        return replace(self, blocks=tuple(blocks))
 
     @property
     def columns(self) -> tuple[str, ...]:

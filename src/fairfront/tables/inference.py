@@ -289,7 +289,7 @@ def _refuse_mixed(mixed: list[_CellTally]) -> None:
     if not one.n_numbers:
         raise InputError(
             f"column {one.name!r} has words (such as {shown[0][0]!r} in {shown[0][1]}) and no number, expected a "
-            f"number in each row{also}; name another column, or read it as words, without bands."
+            f"number in each row{also}; name another column, or read it as words."
         )
     what = "dates" if one.notation.is_date else "numbers"
     raise InputError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..objectives.bands import band_of
 from ..objectives.people import FEWER, FEWEST, rounded
 from ..records import Record
 from .notation import ISO_DATES, PLAIN, Notation, number_of
@@ -169,31 +168,25 @@ MAX_GROUPS, MAX_NUMBERS = 50, 12
 def read_groups(
     table: Table,
     names: Sequence[str],
-    bands: Mapping[str, Sequence[float]] | None = None,
     allow: Collection[str] | None = None,
 ) -> dict[str, Codes]:
     """Return group columns as texts with None for missing ones; columns with too many values are refused.
 
-    Numbers are cut at the edges of their ``bands``; without them, more than twelve are refused unless in ``allow``.
+    More than twelve different numbers are refused unless the column is in ``allow``.
     """
-    return {name: _group(table, name, (bands or {}).get(name), allow) for name in names}
+    return {name: _group(table, name, allow) for name in names}
 
 
-def _group(table: Table, name: str, edges: Sequence[float] | None, allow: Collection[str] | None) -> Codes:
+def _group(table: Table, name: str, allow: Collection[str] | None) -> Codes:
     column = table.column(name)
     codes, found = column.distinct()
     texts: Sequence[str | None] = column.texts(found) if column.named else []
-    if edges is not None and column.named:
-        bands = [band_of(text, edges, name) for text in texts]
-        texts = list(dict.fromkeys(bands))
-        codes = np.array([*(texts.index(band) for band in bands), -1], dtype=np.intp)[codes]
-        found = np.arange(len(texts))
-    numbers = edges is None and texts and all(np.isfinite(number_of(str(text))) for text in texts)
+    numbers = texts and all(np.isfinite(number_of(str(text))) for text in texts)
     most = MAX_NUMBERS if numbers and name not in (allow or ()) else MAX_GROUPS
     if len(found) > most or not column.named:
         remedy = "merge them into fewer groups, or choose another column"
         if numbers:
-            remedy = f"cut the numbers into bands, such as {name}:bands=25,40,65"
+            remedy = "cut the numbers into a few groups first, such as with pandas.cut"
             possible = allow is not None and len(found) <= MAX_GROUPS
             remedy += f", or keep codes with --allow {shlex.quote(name)}" if possible else ""
         raise InputError(

@@ -271,7 +271,7 @@ def on_other_rows(known: TorchObjectives, y: Any, sensitive_features: Any, weigh
     asked, groups = known.labels[0].question, replace(known.labels[0].question.groups, min_size=1)
     if any(each.left_out for each in known.labels[0].attributes):
         sensitive_features = _compared(known, groups, sensitive_features)
-        groups = replace(groups, bands=None, cross=False)
+        groups = replace(groups, cross=False)
     found = _asked(replace(asked, groups=groups), y, sensitive_features, weight)
     classes = [[label.task.classes for label in each.labels] for each in (known, found)]
     if found.names != known.names or classes[0] != classes[1]:

@@ -20,7 +20,7 @@ FALSE_NUMBERS = (bool, np.bool_, np.timedelta64)
 """What Python or numpy count among numbers, and people do not."""
 REMEDIES = {
     "c": ("complex numbers", "expected real ones; take .real or abs() of them"),
-    "M": ("dates", "expected no dates; turn them into numbers such as days since a date, or into bands"),
+    "M": ("dates", "expected no dates; turn them into numbers such as days since a date"),
     "m": ("spans of time", "expected no spans; turn them into numbers such as days"),
     "S": ("bytes", "expected text or numbers; decode them first"),
 }

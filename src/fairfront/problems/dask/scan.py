@@ -43,7 +43,7 @@ def _check_number(keys: Any, most: int, where: str) -> None:
     if len(keys) > most:
         raise InputError(
             f"y and sensitive_features have more than {most} combinations of values in {where}, expected labels and "
-            "groups; use loss='squared' for a target of numbers, and cut numbers such as age into bands."
+            "groups; use loss='squared' for a target of numbers, and cut numbers such as age into groups."
         )
 
 
