@@ -29,7 +29,7 @@ def jobs(material: Material) -> dict[str, Job]:
     return {
         "trace": lambda place: material.trace(place / "out"),
         "save a frontier": lambda place: lambda: front.save(place / "out"),
-        "save a model": lambda place: lambda: run.model(1).save(place / "out", onnx=True),
+        "save a model": lambda place: lambda: run.model(1).save(place / "out"),
         "report": lambda place: command("report", material.run, "-o", place / "out.html"),
         "predict": lambda place: command("predict", material.model, material.table, "-o", place / "out.csv"),
     }

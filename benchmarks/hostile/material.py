@@ -64,7 +64,7 @@ def make(folder: Path) -> Material:
     lines += [f"{a:.6f},{b:.6f},{c:.6f},{g},{label}" for (a, b, c), g, label in zip(X, group, y, strict=True)]
     material.table.write_text("\n".join(lines) + "\n")
     first = material.select(material.run, folder / "first")
-    second = material.select(material.run, material.model, "--onnx")
+    second = material.select(material.run, material.model)
     for job in (material.trace(material.run), first, second):
         ended = end_of(job)
         if ended.code:

@@ -18,7 +18,6 @@ import fairfront as ff
 from fairfront.cli.screen import interruptible
 from fairfront.runs.options import plain_id
 from tests.support.cli import command as fairfront
-from tests.support.extras import ONNX
 from tests.support.waiting import PATIENCE
 
 RUN = [sys.executable, "-c", "from fairfront.cli import main; main()"]
@@ -74,7 +73,7 @@ def traced(loans: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def chosen(traced: Path) -> Path:
     model = traced.parent / "model"
     rule = ("--least-gap", "tpr", "--within", "error=0.01")
-    done = fairfront("select", traced, *rule, "--by", "A. Smith", "--reason", "pilot", *ONNX, "-o", model)
+    done = fairfront("select", traced, *rule, "--by", "A. Smith", "--reason", "pilot", "-o", model)
     assert done.returncode == 0, done.stderr
     return model
 

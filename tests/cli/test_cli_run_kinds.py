@@ -13,7 +13,7 @@ import fairfront as ff
 from fairfront.runs.options import shortlist
 from fairfront.runs.pipeline import with_exact_counts
 from tests.support.cli import fairfront
-from tests.support.extras import ONNX, need
+from tests.support.extras import need
 from tests.support.seals import reseal
 from tests.support.trial import census, strays, write_csv
 
@@ -173,7 +173,7 @@ def test_groups_of_a_few_people_are_nowhere_named(tmp_path: Path) -> None:
     data = write(tmp_path / "people.csv", {**columns, "y": ["yes" if v > 0 else "no" for v in score]})
     fairfront("trace", data, *BASE, "--favourable", "yes", "--groups", "sex,area", "-o", tmp_path / "run")
     for id in (0, 2):
-        fairfront("select", tmp_path / "run", "--id", id, *ONNX, "-o", tmp_path / f"model{id}")
+        fairfront("select", tmp_path / "run", "--id", id, "-o", tmp_path / f"model{id}")
     written = [p for p in tmp_path.rglob("*") if p.is_file() and p != data]
     assert len(written) > 15
     for path in written:

@@ -44,7 +44,7 @@ print(len(ff.load("front")), type(model).__name__, len(found.sentences) > 0, "<s
 
 def test_the_core_needs_no_extra_no_thread_and_no_process(tmp_path: Path) -> None:
     extras = {
-        *("matplotlib", "pandas", "polars", "pyarrow", "moocore", "skops", "onnx", "cryptography", "dask"),
+        *("matplotlib", "pandas", "polars", "pyarrow", "moocore", "skops", "cryptography", "dask"),
         *("distributed", "torch", "safetensors", "lightgbm", "xgboost", "catboost", "fairlearn", "psutil"),
     }
     code = CODE.format(extras=extras)

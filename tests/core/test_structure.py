@@ -92,7 +92,6 @@ def test_files_are_small_and_finished(path: Path) -> None:
         "pyarrow",
         "moocore",
         "fairlearn",
-        "onnx",
         "skops",
         "lightgbm",
         "xgboost",

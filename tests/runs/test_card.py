@@ -1,4 +1,4 @@
-"""The card: one record that its schema describes, drawn as Markdown, HTML and the formats of others."""
+"""The card: one record, drawn as Markdown and HTML."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import json
 import re
 import warnings
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +21,11 @@ from fairfront.cli import app
 from fairfront.cli.summary import print_options, print_rates
 from fairfront.exceptions import InputError
 from fairfront.runs import Run
-from fairfront.runs.card_blocks import difference, estimate
-from fairfront.runs.card_exports import cyclonedx_of, hub_card_of, markdown_of, page_of
+from fairfront.runs.card_blocks import difference
+from fairfront.runs.card_exports import markdown_of, page_of
 from fairfront.runs.options import in_words, indistinct_words, plain_id
-from fairfront.runs.parts import estimate_of
 from fairfront.runs.pipeline import with_exact_counts
-from tests.support.extras import optional
-from tests.support.schemas import faults
 
-SCHEMA = json.loads((files("fairfront.runs") / "card.schema.json").read_text(encoding="utf-8"))
 HOSTILE = '<script>alert(1)</script> | `x` & "quoted"\n# not a heading'
 
 
@@ -79,11 +74,11 @@ def chosen(run: Run, **more: Any) -> ff.TableModel:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_record_of_every_kind_of_model_fits_the_schema(runs, kind):
+def test_the_record_of_every_kind_of_model_is_drawn_whole(runs, kind):
     card = chosen(runs[kind]).facts
-    assert faults(json.loads(json.dumps(card, allow_nan=False)), SCHEMA) == []
+    json.dumps(card, allow_nan=False)
     assert list(card["parts"]) == ["validation", "test"]
-    for drawn in (markdown_of(card), page_of(card), hub_card_of(card)):
+    for drawn in (markdown_of(card), page_of(card)):
         told = re.sub("Read as missing: .*", "", drawn)
         assert "nan" not in re.findall(r"\w+", told.lower())
         assert not re.search("None(?!: the model is| of its own)", told) or kind == "boosting"
@@ -92,15 +87,12 @@ def test_the_record_of_every_kind_of_model_fits_the_schema(runs, kind):
 def test_rules_have_no_cutoff_of_their_own(runs):
     model = chosen(runs["rates"])
     assert model.facts["operating_point"]["cutoff"] is None
-    said, page = model.card, json.loads(cyclonedx_of(model.facts))
+    said = model.card
     assert "| Model | rule on probabilities of label and group (linear), for the least error; id" in said
     assert "| Operating point | approval rate 0.7, inside the rule: no single cut-off" in said
     assert "Loss (here the error) and its gap are those of rows left out one at a time" in said
     assert "cut-off 0" not in said
     assert "The cut-off in full" not in said
-    parameters = page["components"][0]["modelCard"]
-    assert parameters["modelParameters"]["modelArchitecture"].startswith("rule on probabilities")
-    assert "fairfront:cutoff" not in {each["name"] for each in parameters["properties"]}
 
 
 def test_rules_tell_what_their_probabilities_are_worth(runs):
@@ -142,13 +134,6 @@ def test_rows_without_a_line_on_validation_are_counted_as_ranges(runs):
     ]
     assert least == pytest.approx(part - sum(high for _, high in known))
     assert most == pytest.approx(part - sum(low for low, _ in known))
-
-
-def test_the_checker_finds_faults(runs):
-    card = dict(chosen(runs["linear"]).facts)
-    assert faults({**card, "more": 1}, SCHEMA) == [": has more"]
-    assert faults({name: value for name, value in card.items() if name != "data"}, SCHEMA) == [": lacks data"]
-    assert faults({**card, "schema": 1}, SCHEMA) == ["/schema: 1 is not 2"]
 
 
 @pytest.mark.parametrize("kind", ["linear", "costs", "values"])
@@ -243,10 +228,6 @@ def test_the_plain_model_differs_from_nobody(runs):
         assert part["figures"]["auc"]["difference"][0] == 0.0
     assert "This model is the unconstrained one" in model.card
     assert "| 0 / 0 |" in model.card
-    risks = json.loads(cyclonedx_of(model.facts))["components"][0]["modelCard"]["considerations"]
-    assert {each["mitigationStrategy"] for each in risks["fairnessAssessments"]} == {
-        "none: trained without a cap on any gap"
-    }
 
 
 def test_rates_before_and_gaps_that_grew_are_there(runs):
@@ -371,7 +352,6 @@ def test_a_model_that_ranks_nobody_on_one_part_has_a_card(runs):
             for name in ("brier", "slope", "mean_score", "in_the_large"):
                 del line[name]
     model = chosen(replace(run, tested=tested))
-    assert faults(json.loads(json.dumps(model.facts)), SCHEMA) == []
     assert "| test | difference | not available | not available |" in model.card
 
 
@@ -379,7 +359,6 @@ def test_a_model_that_ranks_nobody_on_one_part_has_a_card(runs):
 def test_a_named_evaluation_stands_beside_the_others(runs):
     run = runs["linear"].evaluate(frame(1500), name="later", progress=False)
     model = chosen(run)
-    assert faults(json.loads(json.dumps(model.facts)), SCHEMA) == []
     assert list(model.facts["parts"]) == ["validation", "test", "later"]
     assert "| later | difference |" in model.card
     assert "| File of later | data frame, no fingerprint: the rows came from a data frame, judged at " in model.card
@@ -422,21 +401,6 @@ def test_the_page_lets_nothing_in(runs):
     assert page.count("<style>") == 1
 
 
-def test_cyclonedx_has_metrics_and_fairness_assessments(runs):
-    document = json.loads(cyclonedx_of(chosen(runs["linear"], about={"owner": "Risk", "version": "2"}).facts))
-    assert (document["bomFormat"], document["specVersion"]) == ("CycloneDX", "1.6")
-    (component,) = document["components"]
-    assert (component["type"], component["version"]) == ("machine-learning-model", "2")
-    card = component["modelCard"]
-    metrics = card["quantitativeAnalysis"]["performanceMetrics"]
-    assert {each["slice"] for each in metrics} >= {"validation", "test", "test, sex=F"}
-    assert all(isinstance(each["value"], str) for each in metrics)
-    assert {each["groupAtRisk"].partition("=")[0] for each in card["considerations"]["fairnessAssessments"]} == {
-        "sex",
-        "group",
-    }
-
-
 @pytest.mark.parametrize("scale", [0.01, 10_000.0])
 def test_figures_of_values_have_digits_that_count_whatever_the_unit(scale):
     data = frame()
@@ -471,102 +435,30 @@ def test_figures_of_values_have_digits_that_count_whatever_the_unit(scale):
         assert cell.startswith("+" if told[0] > 0 else "-")
     assert not re.search(r"[ (]-0(\.0*)?[ )]", shown + printed)
 
-    card = json.loads(cyclonedx_of(model.facts))["components"][0]["modelCard"]
-    listed = card["quantitativeAnalysis"]["performanceMetrics"]
-    metrics = {(e["type"], e["slice"]): float(e["value"]) for e in listed if " to " not in e["value"]}
-    assert metrics["squared error", "validation"] == pytest.approx(mine, rel=0.005)
-    lines = model.facts["parts"]["test"]["groups"]["group"]
-    for line in (line for line in lines if len(line["mse"]) == 3 and line["status"] != "all"):
-        found = metrics["squared error", f"test, group={line['group']}"]
-        assert found == pytest.approx(line["mse"][0], rel=0.005)
-    traded = card["considerations"]["performanceTradeoffs"]
-    assert [said.partition(": ")[2] for said in traded] == cells
-    worst = [each for part in model.facts["parts"].values() for each in part["worst"] if each["figure"] == "mse_gap"]
-    harms = [each["harms"] for each in card["considerations"]["fairnessAssessments"]]
-    for said, each in zip(harms, worst, strict=True):
-        assert f": {estimate(estimate_of(each), 'mse')} against " in said
-
-
-def test_the_group_at_risk_of_errors_is_that_with_more_of_them(runs):
-    card = json.loads(json.dumps(chosen(runs["hinge"]).facts))
-    card["model"]["gaps"] = ["error_gap", "tpr_gap"]
-    document = json.loads(cyclonedx_of(card))
-    said = document["components"][0]["modelCard"]["considerations"]["fairnessAssessments"]
-    for part, found in card["parts"].items():
-        rates = {line["group"]: line for line in found["groups"]["sex"]}
-        for figure, words, worst in (("error", "error gap", max), ("tpr", "TPR gap", min)):
-            (risk,) = (each["groupAtRisk"] for each in said if each["harms"].startswith(f"{words} on {part}:"))
-            assert risk == f"sex={worst('FM', key=lambda group: rates[group][figure][0])}"
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_cyclonedx_documents_fit_its_own_schema(runs, kind):
-    validator = optional("cyclonedx.validation.json").JsonStrictValidator(
-        optional("cyclonedx.schema").SchemaVersion.V1_6
-    )
-    about = {"owner": "Risk", "version": "2", "use": "loans", "monitoring": "every quarter"}
-    for model in (chosen(runs[kind], about=about), runs[kind].select(id=plain_id(runs[kind].frontier))):
-        assert validator.validate_str(cyclonedx_of(model.facts)) is None
-
-
-@pytest.mark.filterwarnings("ignore::fairfront.exceptions.FairfrontWarning")
-def test_hugging_face_s_front_matter_is_yaml_above_the_card(runs):
-    model = chosen(runs["linear"].evaluate(frame(1500), name="later", progress=False))
-    _, front, text = hub_card_of(model.facts).split("---\n", 2)
-    fields = {name: json.loads(value) for name, _, value in (each.partition(": ") for each in front.splitlines())}
-    assert fields["library_name"] == "fairfront"
-    ((name, results),) = ((each["name"], each["results"]) for each in fields["model-index"])
-    assert isinstance(name, str)
-    assert [each["dataset"]["split"] for each in results] == ["validation", "test", "later"]
-    for result in results:  # the fields of an entry that the hub documents, and no others
-        assert set(result) == {"task", "dataset", "metrics"}
-        assert set(result["task"]) == {"type"}
-        assert set(result["dataset"]) == {"name", "type", "split"}
-        for metric in result["metrics"]:
-            assert set(metric) == {"type", "name", "value"}
-            assert isinstance(metric["value"], float)
-    assert results[1]["metrics"][0]["value"] == model.facts["parts"]["test"]["figures"]["auc"]["chosen"][0]
-    assert text.strip() == model.card.strip()
-
-
-def test_hugging_face_files_other_evaluations_under_their_own_file(runs, tmp_path):
-    frame(1500).to_csv(tmp_path / "later.csv", index=False)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ff.exceptions.FairfrontWarning)
-        model = chosen(runs["linear"].evaluate(tmp_path / "later.csv", name="later", progress=False))
-    front = hub_card_of(model.facts).split("---\n")[1]
-    (index,) = (json.loads(line.partition(": ")[2]) for line in front.splitlines() if line.startswith("model-index"))
-    assert [each["dataset"]["name"] for each in index[0]["results"]] == ["data frame", "data frame", "later.csv"]
-
 
 def invoke(*words: Any) -> Any:
     return CliRunner().invoke(app, [str(word) for word in words])
 
 
-def test_select_writes_and_verify_compares_all_forms(runs, tmp_path):
+def test_select_writes_the_card_with_what_people_say_about_the_model(runs, tmp_path):
     run, data = tmp_path / "run", tmp_path / "about.toml"
     runs["linear"].save(run)
     data.write_text('owner = "Risk"\nversion = "1.0"\n', encoding="utf-8")
-    words = ("select", run, "--id", 0, "-o", tmp_path / "model", "--about", data, "--model-version", "2.0")
-    done = invoke(*words, "--format", "cyclonedx", "--format", "huggingface")
+    done = invoke("select", run, "--id", 0, "-o", tmp_path / "model", "--about", data)
     assert done.exit_code == 0, done.output
-    for name in ("card.md", "card.html", "card.json", "card.cdx.json", "README.md"):
-        assert (tmp_path / "model" / name).exists()
     model = ff.load(tmp_path / "model")
-    assert model.facts["about"]["version"] == "2.0"
-    assert model.facts["about"]["owner"] == "Risk"
+    assert model.facts["about"] == {"owner": "Risk", "version": "1.0", "use": None, "monitoring": None}
     assert (tmp_path / "model" / "card.md").read_text(encoding="utf-8") == model.card
+    assert json.loads((tmp_path / "model" / "card.json").read_text(encoding="utf-8")) == model.facts
+    assert (tmp_path / "model" / "card.html").read_text(encoding="utf-8") == page_of(model.facts)
     assert invoke("verify", tmp_path / "model", run).exit_code == 0
-    again = model.save(tmp_path / "again", formats=["cyclonedx"])
-    assert sorted(each.name for each in again.iterdir() if each.suffix in (".md", ".html")) == ["card.html", "card.md"]
 
 
 @pytest.mark.parametrize(
     ("file", "text", "said"),
     [
-        ("about.json", '{"owner": "x", "colour": "red"}', "has 'colour', expected texts under some of owner, version"),
+        ("about.toml", 'owner = "x"\ncolour = "red"', "has 'colour', expected texts under some of owner, version"),
         ("about.toml", "owner = ", "is not TOML"),
-        ("about.yaml", "owner: x", "is called neither .json nor .toml"),
     ],
 )
 def test_files_about_a_model_that_are_refused(runs, tmp_path, file, text, said):
@@ -576,13 +468,6 @@ def test_files_about_a_model_that_are_refused(runs, tmp_path, file, text, said):
     assert done.exit_code != 0
     assert said in " ".join(str(done.exception or done.output).split())
     assert not (tmp_path / "model").exists()
-
-
-def test_an_unknown_format_is_refused(runs, tmp_path):
-    done = invoke("select", runs["linear"].save(tmp_path / "run"), "--id", 0, "-o", tmp_path / "m", "--format", "pdf")
-    assert done.exit_code != 0
-    with pytest.raises(InputError, match="'pdf', expected 'cyclonedx' or 'huggingface'"):
-        chosen(runs["linear"]).save(tmp_path / "m", formats=["pdf"])
 
 
 def test_ids_that_were_listed(runs):

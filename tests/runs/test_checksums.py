@@ -20,7 +20,6 @@ from fairfront.runs.pipeline import write_choice
 from fairfront.storage.packages import check_checksums, write_checksums
 from fairfront.storage.places import CHECKSUMS
 from tests.support.cli import command as fairfront
-from tests.support.extras import ONNX
 from tests.support.seals import edit_json
 from tests.support.trial import write_csv
 
@@ -35,7 +34,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = {"favourable": "repaid", "groups": "group", "drop": ["applied", "sex"], "n_points": 4, "stability": 2}
     with pytest.warns(ff.GroupWarning):
         ff.trace_table(data, target="outcome", progress=False, **settings).save(home / "run")
-    for n, words in enumerate((("--id", 1, *ONNX), ("--knee", "--by", "A. Smith")), start=1):
+    for n, words in enumerate((("--id", 1), ("--knee", "--by", "A. Smith")), start=1):
         assert fairfront("select", home / "run", *words, "-o", home / f"model{n}").returncode == 0
     return home
 

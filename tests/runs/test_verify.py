@@ -36,7 +36,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     words = ("--target", "outcome", "--favourable", "repaid", "--groups", "group", "--drop", "applied", "--drop", "sex")
     settings = ("--points", 4, "--stability", 2, "--approval-rate", 0.7)
     assert fairfront("trace", home / "loans.csv", *words, *settings, "-o", home / "run").returncode == 0
-    rule = ("--at-most", "tpr_gap=0.5", "--by", "A. Smith", "--reason", "pilot", "--onnx")
+    rule = ("--at-most", "tpr_gap=0.5", "--by", "A. Smith", "--reason", "pilot")
     assert fairfront("select", home / "run", *rule, "-o", home / "model").returncode == 0
     exact = ("--knee", "--small", 0, "--data", home / "loans.csv")
     assert fairfront("select", home / "run", *exact, "-o", home / "exact").returncode == 0
@@ -243,7 +243,6 @@ MODEL: dict[str, tuple[str, Edit]] = {
     "end of the card": text("card.md", "fairfront verify", "fairfront  verify"),
     "reason": tree("decision.json", lambda found: found.update(reason="the board")),
     "manifest": tree("manifest.json", lambda found: found["sensitive"].update(features="no, never")),
-    "onnx": ("model.onnx", lambda model: (model / "model.onnx").write_bytes(b"0" * 100)),
 }
 
 

@@ -36,7 +36,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Saved:
     own = ff.Frontier.from_models({"tree": tree}, X, y, sensitive_features=np.asarray(table["sex"]))
     writers: dict[str, Callable[..., Path]] = {
         "run": run.save,
-        "model": lambda path, **options: model.save(path, onnx=True, **options),
+        "model": lambda path, **options: model.save(path, **options),
         "frontier": run.frontier.save,
         "boosted run": trees.save,
         "boosted model": trees.select(id=int(trees.frontier.ids[0])).save,

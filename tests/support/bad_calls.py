@@ -408,10 +408,8 @@ def of_tables() -> Iterator[Call]:
     yield Call("TableModel.part_rows", model.part_rows, {"data": FRAME}, {"part": NAME})
     yield Call("TableModel.score", model.score, {"data": FRAME, "y": FRAME["paid"], "sample_weight": None})
     yield Call("TableModel.get_params", model.get_params, {"deep": True}, {"deep": FLAG})
-    given = {"path": "model", "overwrite": True, "formats": ["cyclonedx"]}
-    forms = entries(NAME, lambda each: ["cyclonedx", each], "empty list", "empty array")
-    yield Call("TableModel.save", model.save, given, {"path": PLACE, "formats": forms})
-    yield Call("TableModel.to_onnx", model.to_onnx, {}, {"path": PLACE | "None"})
+    given = {"path": "model", "overwrite": True}
+    yield Call("TableModel.save", model.save, given, {"path": PLACE})
     if not Path("read").exists():
         front().save("read")
     yield Call("load", ff.load, {"path": "read"}, {"path": kind()})

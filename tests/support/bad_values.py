@@ -270,7 +270,6 @@ OPTIONS: dict[str, Kind] = {
     "keep_equal": FLAG,
     "use_sensitive": FLAG,
     "bands": FLAG,
-    "onnx": FLAG,
     "allow_group_at_prediction": FLAG,
     "progress": FLAG,
     "knee": FLAG,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -23,9 +22,6 @@ class Missing:
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         pytest.skip(f"{self.name} is not installed", allow_module_level=True)
-
-
-ONNX = ("--onnx",) if importlib.util.find_spec("onnx") else ()  # of `fairfront select`: models in that format too
 
 
 def need(*names: str) -> None:

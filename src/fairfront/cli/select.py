@@ -42,15 +42,7 @@ def select(
     confidence: Annotated[float, option("NUMBER", "Rules hold with this confidence; 0 uses expected gaps.")] = 0.95,
     reason: Annotated[str, option("TEXT", "Why this model; goes into the record and the card.")] = "",
     by: Annotated[str, option("TEXT", "Who decides.")] = "",
-    owner: Annotated[str, option("TEXT", "Who answers for the model; for the card.")] = "",
-    model_version: Annotated[str, option("TEXT", "Version of the model; for the card.")] = "",
-    use: Annotated[str, option("TEXT", "Intended use; for the card.")] = "",
-    monitoring: Annotated[str, option("TEXT", "Monitoring plan; for the card.")] = "",
-    about: Annotated[Path | None, path_option("JSON or TOML file: owner, version, use, monitoring.", "--about")] = None,
-    format: Annotated[
-        Texts, option("NAME", "Further form of the card: cyclonedx, huggingface; may be repeated.")
-    ] = None,
-    onnx: Annotated[bool, typer.Option("--onnx", help="Also write model.onnx.")] = False,
+    about: Annotated[Path | None, path_option("TOML file for the card: owner, version, use, monitoring.")] = None,
     keep: Annotated[
         Literal["all", "chosen"],
         typer.Option(help="What stays in the run: all models, or the chosen and the unconstrained ones only."),
@@ -70,7 +62,7 @@ def select(
     Example: fairfront select run --least-gap tpr --within error=0.005 --by "A. Smith" -o model
     """
     from ..measures.disclosure import EXACT, ROUNDED
-    from ..runs.archive import MODEL, check_formats
+    from ..runs.archive import MODEL
     from ..runs.card import read_about
     from ..runs.decision_chain import check_recordable
     from ..runs.manifest import key_of
@@ -82,9 +74,7 @@ def select(
 
     if confidence:
         check_confidence(confidence)
-    said_of = {"owner": owner, "version": model_version, "use": use, "monitoring": monitoring}
-    fields = {**(read_about(about) if about else {}), **{name: text for name, text in said_of.items() if text}}
-    formats = check_formats(format or ())
+    fields = read_about(about) if about else {}
     check_new_folder(output, MODEL, overwrite)
     if keep == "chosen":
         check_new_folder(run, RUN, overwrite=True)
@@ -95,8 +85,8 @@ def select(
     found = stored if data is None or small else with_exact_counts(stored, data)
     asked = {"within": within, "at_most": at_most, "at_least": at_least}
     rule = _rule(found, least_gap, most, asked, id, knee, confidence)
-    known = {"reason": reason, "by": by, "keep": keep, "onnx": onnx, "overwrite": overwrite, "key": key}
-    known |= {"about": fields, "formats": formats}
+    known = {"reason": reason, "by": by, "keep": keep, "overwrite": overwrite, "key": key}
+    known |= {"about": fields}
     try:
         model, decision = write_choice(stored, output, rule, judged=found, **known)
     except KeyboardInterrupt:

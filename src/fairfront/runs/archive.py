@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..exceptions import InputError
 from ..explorer import Details
 from ..frontier.linear_models import LinearModels
 from ..frontier.models import FOLDER, Stored, task_content, task_of
@@ -20,21 +19,20 @@ from ..storage.foreign import SUFFIX, read_estimator, write_estimator
 from ..storage.packages import check_checksums, checksum_of, parts_of, read_package, write_package
 from ..storage.places import MANIFEST, SEALED, read_folder
 from ..tables.encoder import TableEncoder
-from ..validation import check_flag, check_names, check_number, check_path, refuse
+from ..validation import check_names, check_number, check_path, refuse
 from .card import FORMAT as CARD_FORMAT
-from .card_exports import FORMATS, is_card_page, markdown_of, page_of
+from .card_exports import is_card_page, markdown_of, page_of
 from .decision import FORMAT
 from .decision_chain import ADDED, DECISIONS, read_records, stages
 from .external import read_external
 from .manifest import FORMAT as MANIFEST_FORMAT
 from .manifest import SCHEMA, as_text, check_manifest, inventory, key_of, of_format, read_record, seal
 from .model import TableModel
-from .onnx_export import is_graph
 from .run import DETAILS, ENCODER, FRONTIER, KINDS, TEST, Run
 
 NAME, KIND = "model", "fairfront model"
 CARD, TEXT, PAGE, DECISION = "card.json", "card.md", "card.html", "decision.json"
-ESTIMATOR, ONNX = "estimator.skops", "model.onnx"
+ESTIMATOR = "estimator.skops"
 LINEAR = ("loss", "ridge", "total", "fit_intercept")
 MODEL = inventory(
     "model",
@@ -44,23 +42,11 @@ MODEL = inventory(
         CARD: of_format(CARD_FORMAT),
         TEXT: lambda data: data.startswith(b"# Model card: id "),
         PAGE: is_card_page,
-        ONNX: is_graph,
-        **{file: known for file, _, known in FORMATS.values()},
     },
 )
 
 
-def check_formats(given: Any) -> tuple[str, ...]:
-    names = check_names(given, "formats", f"a list of {' and '.join(map(repr, FORMATS))}")
-    for name in names:
-        if name not in FORMATS:
-            raise InputError(f"formats has {name!r}, expected {' or '.join(map(repr, FORMATS))}.")
-    return names
-
-
-def fill_model(
-    model: TableModel, folder: Path, *, onnx: bool = False, key: Any = None, formats: Sequence[str] = ()
-) -> None:
+def fill_model(model: TableModel, folder: Path, *, key: Any = None) -> None:
     encoding, arrays = model.encoder.to_content()
     content: dict[str, Any] = {"task": task_content(model.task), "about": dict(model.about), "encoder": encoding}
     content["cutoff"] = model.cutoff
@@ -79,19 +65,16 @@ def fill_model(
     write_package(folder, NAME, KIND, content, stored, SCHEMA, files)
     if model.facts is not None:
         write_file(folder / CARD, as_text(model.facts))
-        drawn = {PAGE: page_of, TEXT: markdown_of} | {FORMATS[name][0]: FORMATS[name][1] for name in formats}
-        for name, draw in drawn.items():
+        for name, draw in {PAGE: page_of, TEXT: markdown_of}.items():
             write_file(folder / name, draw(model.facts))
-    if onnx:
-        model.to_onnx(folder / ONNX)
     for name, record in ((DECISION, model.decision), (MANIFEST, model.manifest)):
         if record is not None:
             write_file(folder / name, as_text(record))
     seal(folder, key)
 
 
-def save_model(model: TableModel, path: Any, *, overwrite: bool, onnx: bool, sign: Any, formats: Sequence[str]) -> Path:
-    fill = partial(fill_model, model, onnx=check_flag(onnx, "onnx"), key=key_of(sign), formats=check_formats(formats))
+def save_model(model: TableModel, path: Any, *, overwrite: bool, sign: Any) -> Path:
+    fill = partial(fill_model, model, key=key_of(sign))
     return write_folder(path, fill, MODEL, overwrite=overwrite)
 
 

@@ -1,7 +1,7 @@
 """The card's record: the facts that a person who answers for a model is asked for, as plain values for JSON.
 
-Built once, from the run, the decision and the figures on rows that did not train the model. Pages and the formats of
-others are drawn from it; `card.schema.json` describes it. An estimate is ``[value, lower, upper]``, with None where it
+Built once, from the run, the decision and the figures on rows that did not train the model; both pages are drawn from
+it. An estimate is ``[value, lower, upper]``, with None where it
 is not known, or a text that says why there is none; two more entries are the least and the most that the
 exact value can be where counts are rounded.
 """
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..exceptions import ChangedError, InputError
+from ..exceptions import InputError
 from ..frontier.cautions import notes_of
 from ..frontier.judgement import operating_words
 from ..frontier.linear_models import LinearModels
@@ -23,7 +23,7 @@ from ..frontier.rate_frontier import Rates
 from ..frontier.rule_models import RuleModels
 from ..objectives import Array, Task, is_likelihood
 from ..solvers import Status
-from ..storage.documents import parse_json, read_bytes
+from ..storage.documents import read_bytes
 from ..tables.encoder import NONE, OTHER, Block, NumberBlock, TableEncoder
 from ..validation import check_mapping, check_text
 from .card_data import data_of
@@ -285,16 +285,11 @@ def check_about(given: Any, where: str = "about") -> dict[str, str]:
 
 
 def read_about(file: Path) -> dict[str, str]:
-    """Read the fields from a JSON or TOML file, which is known by its name."""
-    kind = file.suffix.lower()
-    if kind not in (".json", ".toml"):
-        raise InputError(f"{file} is called neither .json nor .toml, expected one of them; rename it.")
+    """Read the fields from a TOML file."""
     if not file.exists():
         raise InputError(f"{file} does not exist, {EXPECTED}; write it, or check the path.")
-    data = read_bytes(file)
     try:
-        found = parse_json(data, str(file)) if kind == ".json" else tomllib.loads(data.decode("utf-8"))
-    except (ChangedError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        why = "" if isinstance(error, ChangedError) else f" ({error})"
-        raise InputError(f"{file} is not {kind[1:].upper()}{why}, {EXPECTED}; fix it.") from error
+        found = tomllib.loads(read_bytes(file).decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{file} is not TOML ({error}), {EXPECTED}; fix it.") from error
     return check_about(found, str(file))

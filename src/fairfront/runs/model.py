@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,8 @@ from ..objectives import Array, Task, is_likelihood
 from ..storage.documents import column_names
 from ..tables import Table, coerce, open_source
 from ..tables.encoder import TableEncoder
-from ..validation import check_flag
 from .card_exports import markdown_of
 from .manifest import opening_of
-from .onnx_export import export_onnx
 from .table_estimator import TableEstimator
 
 
@@ -217,36 +215,15 @@ class TableModel(TableEstimator):
         second = expit(scores[0]) if self.points is not None else scores[0]
         return np.column_stack([1.0 - second, second])
 
-    def to_onnx(self, path: Any = None, *, overwrite: bool = False) -> bytes:
-        """Return the model with its preprocessing as one ONNX graph (extra ``onnx``).
-
-        Parameters
-        ----------
-        path : file to write it to, optional
-        overwrite : whether to replace a graph that fairfront wrote there before
-        """
-        check_flag(overwrite, "overwrite")
-        return export_onnx(self.encoder, self.model, self.task, path, overwrite=overwrite)
-
-    def save(
-        self,
-        path: Any,
-        *,
-        overwrite: bool = False,
-        onnx: bool = False,
-        sign: Any = None,
-        formats: Sequence[str] = (),
-    ) -> Path:
+    def save(self, path: Any, *, overwrite: bool = False, sign: Any = None) -> Path:
         """Write the model, its card, the decision and the manifest as one folder, whole or not at all.
 
         Parameters
         ----------
         path : a folder that does not exist yet; the one above it does
         overwrite : whether to replace a model that was saved there before; anything else stays
-        onnx : whether to add the ONNX graph
         sign : PEM file of the private key to sign with, optional
-        formats : further forms of the card, "cyclonedx" (card.cdx.json) and "huggingface" (README.md)
         """
         from .archive import save_model  # it reads models too
 
-        return save_model(self, path, overwrite=overwrite, onnx=onnx, sign=sign, formats=formats)
+        return save_model(self, path, overwrite=overwrite, sign=sign)

@@ -12,8 +12,7 @@ from .. import __version__
 from ..exceptions import ChangedError, InputError
 from ..storage.differences import differences
 from ..storage.seals import public_key
-from .archive import ONNX, load
-from .card_exports import FORMATS
+from .archive import load
 from .decision import Decision, candidates, promises_of
 from .decision_chain import stages
 from .external import own_frontier
@@ -75,8 +74,7 @@ def verify_model(
                 f"{folder} has a decision record that was edited, for it cannot be followed ({error})."
             ) from error
         new = Path(home) / "model"
-        formats = [name for name, (file, *_) in FORMATS.items() if (folder / file).exists()]
-        again.save(new, onnx=(folder / ONNX).exists(), formats=formats)
+        again.save(new)
         free = () if run.manifest.get("fairfront") == __version__ else (WRITER,)
         return [signature_check(folder, signed), recorded, *file_checks(differences(folder, new, free=free), False)]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -198,8 +198,6 @@ def write_choice(
     by: str = "",
     about: Mapping[str, str] | None = None,
     keep: str = "all",
-    onnx: bool = False,
-    formats: Sequence[str] = (),
     overwrite: bool = False,
     key: Any = None,
 ) -> tuple[TableModel, Decision]:
@@ -221,7 +219,7 @@ def write_choice(
         record = replace(decision, candidates=candidates(stored, decision.id), promises=told)
 
         def fill(folder: Path) -> None:
-            fill_model(model, folder, onnx=onnx, key=key, formats=formats)
+            fill_model(model, folder, key=key)
             chain.add_record(stored, record, key)
 
         write_folder(output, fill, MODEL, overwrite=overwrite)
