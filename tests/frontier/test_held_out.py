@@ -373,23 +373,6 @@ def test_two_evaluations_are_pooled_once_and_a_saved_run_says_what_it_read(rows,
     assert again.choice(**rule, on="held_out").note == ""
 
 
-def test_pooled_figures_of_combinations_are_of_all_parts(rows) -> None:
-    X, y, group = rows
-    one, two = slice(0, 400), slice(400, N)
-    other = np.where(np.arange(N) % 3 == 0, "x", "z")
-    both = {"group": group, "other": other}
-    some = [{name: each[part] for name, each in both.items()} for part in (one, two)]
-    asked = ff.Groups(compare="subgroups")
-    known = {"favourable": "yes", "n_points": 5, "progress": False, "held_out": True, "groups": asked}
-    front = ff.trace(X[one], y[one], sensitive_features=some[0], **known)
-    front = front.evaluate(X[two], y[two], sensitive_features=some[1])
-    pooled, parts = front.judged(), [front.evaluations[name] for name in ("held_out", "validation")]
-    for name in ("tpr_subgroup_gap", "tpr_subgroup_gap_upper"):
-        mean = np.average([each[name] for each in parts], axis=0, weights=[each.n for each in parts])
-        np.testing.assert_allclose(pooled[name], mean)
-    assert front.choice(at_most={"tpr_subgroup_gap": 0.9}).promises[0].promised == 0.9
-
-
 def test_stability_is_measured_up_to_zero(rows) -> None:
     X, y, group = rows
     far, near = (traced(rows, held_out=False, solver=ff.Newton(overshoot=each)) for each in (0.6, 0.0))

@@ -6,7 +6,7 @@ import json
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -53,10 +53,6 @@ def audit(
     ] = None,
     baseline: Annotated[Path | None, path_option("Earlier audit to compare with, written with --json.")] = None,
     json_output: words.AsJson = False,
-    compare: Annotated[
-        Literal["pairs", "subgroups"],
-        typer.Option(help="Compare pairs of groups, and all combinations of columns with everyone too."),
-    ] = "pairs",
     min_size: Annotated[int, option("N", "Groups with fewer rows are listed and not compared.", min=1)] = 30,
     confidence: Annotated[float, option("NUMBER", "Confidence level of intervals.")] = 0.95,
     simultaneous: Annotated[
@@ -122,9 +118,7 @@ def audit(
             costs=None if prices is None else {"false_positive": prices[0], "false_negative": prices[1]},
             notion=notion or None,
             control_features={name: table.texts(name) for name in within} or None,
-            groups=objectives.Groups(
-                reference=dict(compared.reference) or None, cross=cross, min_size=min_size, compare=compare
-            ),
+            groups=objectives.Groups(reference=dict(compared.reference) or None, cross=cross, min_size=min_size),
             sample_weight=given[weight] if weight else None,
             confidence=confidence,
             simultaneous=simultaneous,

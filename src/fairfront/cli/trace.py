@@ -67,8 +67,7 @@ def trace(
         Literal["pooled", "each"], typer.Option(help="With --control: gaps pooled over levels, or of each level.")
     ] = "pooled",
     compare: Annotated[
-        Literal["pairs", "overall", "subgroups"],
-        typer.Option(help="Compare pairs of groups, each with everyone, or all combinations with everyone."),
+        Literal["pairs", "overall"], typer.Option(help="Compare pairs of groups, or each group with everyone.")
     ] = "pairs",
     person: Annotated[
         Text, option("COLUMN", "Who a row is of: rows of one person stay in one part of the split.")

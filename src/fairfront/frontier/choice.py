@@ -9,7 +9,6 @@ from ..measures import Evaluation
 from ..measures.figures import VALUES, Column, larger_is_better
 from ..measures.promises import expected, has_ends, shown_by_test, together
 from ..measures.spans import with_ends
-from ..measures.subgroup_gaps import is_of_subgroups
 from ..objectives import rates_of
 from ..records import Record
 from ..validation import check_positive
@@ -96,7 +95,7 @@ class Choice(Record):
         """
         check_positive(n, "n")
         gaps = [each.figure for each in self.promises if Column.of(each.figure).gap]
-        return {name: shown_by_test(self.record, name, self.place, n) for name in gaps if not is_of_subgroups(name)}
+        return {name: shown_by_test(self.record, name, self.place, n) for name in gaps}
 
     def test_words(self, n: float, what: str = "test rows") -> tuple[str, ...]:
         """Say what `test` returns.

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError, spelled
 from ..measures.cutoffs import Operating
 from ..measures.promises import less_sure
-from ..objectives import Array, Groups, Task, predictions_of, rates_of
+from ..objectives import Array, Task, predictions_of, rates_of
 from ..objectives.groups import FEWEST
 from ..problems import LinearProblem, Reading
 from ..problems.design import DenseDesign
@@ -247,8 +247,7 @@ def judged_scores(
     task, (y, groups, weight) = front.facts.task, given
     n = shape_of(y, "y")[0]
     labels, resolve = encode_labels(check_labels(y, n), task), partial(resolve_attributes, front.facts)
-    asked = Groups() if front.facts.question is None else front.facts.question.groups
-    rows = replace(HeldRows.of(np.empty((n, 0)), labels, groups, weight, resolve), person=person, groups=asked)
+    rows = replace(HeldRows.of(np.empty((n, 0)), labels, groups, weight, resolve), person=person)
     rows = rows if held is None else rows.take(held)
     if rule is None:
         record = rows.judge(task, HELD_OUT, scores)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,6 @@ from ..measures.cutoffs import NONE_GIVEN, Operating, OperatingPoint, Side
 from ..measures.decisions import decide
 from ..measures.further_columns import with_bounds
 from ..measures.notion_figures import figures_of, scores_of, with_figures, with_gaps, with_scores
-from ..measures.subgroup_gaps import model_gaps, with_subgroups
 from ..measures.within_gaps import within_gaps
 from ..objectives import Array, Attribute, Groups, Task, Within, is_likelihood, take_groups, warn_of_proxies
 from ..objectives.strata import Strata
@@ -84,7 +83,6 @@ class HeldRows:
     weight: Array | None
     person: NDArray[np.intp] | None = None
     strata: Strata | None = None
-    groups: Groups = field(default_factory=Groups)
 
     @classmethod
     def of(
@@ -110,7 +108,7 @@ class HeldRows:
         weight = None if self.weight is None else self.weight[rows]
         person = None if self.person is None else self.person[rows]
         strata = self.strata and replace(self.strata, codes=self.strata.codes[rows])
-        return HeldRows(self.X[rows], self.labels[rows], attributes, weight, person, strata, self.groups)
+        return HeldRows(self.X[rows], self.labels[rows], attributes, weight, person, strata)
 
     def judge(
         self, task: Task, name: str, scores: Array, decided: Any = None, operating: OperatingPoint | None = None
@@ -123,7 +121,6 @@ class HeldRows:
             record = with_gaps(record, within_gaps(record, scores, decided, task, *known))
         rest = (task, self.labels, self.attributes, self.weight)
         record = with_bounds(record, decide(scores, task) if decided is None else decided, *rest)
-        record = with_subgroups(record, model_gaps(record, scores, decided, *rest, self.groups))
         return replace(record, operating=operating)
 
     def judge_at(
@@ -214,8 +211,7 @@ def held_rows(
     warn_of_proxies(groups, stacklevel=4)
     labels, resolve = check_labels(y, matrix.shape[0]), partial(resolve_attributes, front.facts)
     known = (encode_labels(labels, front.facts.task), groups, sample_weight, resolve, person)
-    asked = front.facts.question
-    return replace(HeldRows.of(X if as_given else matrix, *known), groups=Groups() if asked is None else asked.groups)
+    return HeldRows.of(X if as_given else matrix, *known)
 
 
 def encode_labels(labels: NDArray[Any], task: Task, what: str = "y") -> NDArray[Any]:

@@ -13,7 +13,6 @@ from ..measures.evaluation import judgement_of
 from ..measures.intervals import SKEW
 from ..measures.notion_figures import pooled_scores
 from ..measures.promises import FOLDS, widened
-from ..measures.subgroup_gaps import is_of_subgroups
 from ..objectives import Array, Attribute, Task
 from ..validation import check_text, counted
 from .judgement import is_test, with_notions
@@ -33,21 +32,7 @@ def pool_evaluations(front: FrontierFigures, names: tuple[str, ...], name: str) 
     factors = [float(record.design.get("", {}).get(FOLDS, 1.0)) for record in records]
     factor = float(np.average(factors, weights=[record.n for record in records]))
     found = pooled_scores(records, with_notions(_pooled(records, front.facts.task, name), front.facts))
-    found = replace(found, columns={**found.columns, **_averaged(records)})
     return widened(found, factor) if factor > 1.0 else found
-
-
-def _averaged(records: list[Evaluation]) -> dict[str, Array]:
-    """Return figures of combinations, which no counts are kept of: means by rows of the parts.
-
-    The mean of upper ends is above the end of all rows, whose errors would be smaller than any part's.
-    """
-    names = [k for each in records for k in each.columns if is_of_subgroups(k)]
-    found = {}
-    for name in dict.fromkeys(names):
-        some = [each for each in records if name in each.columns]
-        found[name] = np.average([each.columns[name] for each in some], axis=0, weights=[each.n for each in some])
-    return found
 
 
 def kept_apart(records: list[Evaluation]) -> str:

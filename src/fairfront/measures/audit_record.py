@@ -26,7 +26,6 @@ from .pooled_levels import pooled_columns
 from .proxy_bounds import ProxyBound, bound_sentences, bounds_of, published_bounds, unpublished
 from .published_tables import published_strata, published_table
 from .sentences import found_sentences, notion_sentences, pooled_sentences, reference_sentences
-from .subgroup_gaps import SubgroupGaps
 from .table_columns import Settings
 from .worst_contrasts import Worst, worst_nearly_exact
 
@@ -65,7 +64,6 @@ class Audit:
         What `published` gives; None where that is the audit itself.
     bounds : dict of attribute to tuple of bounds
         Of groups given as probabilities: what gaps can be if these are right; published of groups without small counts.
-    subgroups : tuple of gaps of combinations of groups from everyone, where ``groups`` compares these
     """
 
     task: Task
@@ -81,7 +79,6 @@ class Audit:
     small: int = 0
     shown: Audit | None = field(default=None, repr=False)
     bounds: dict[str, tuple[ProxyBound, ...]] = field(default_factory=dict)
-    subgroups: tuple[SubgroupGaps, ...] = field(default=(), repr=False)
 
     @property
     def proxies(self) -> tuple[str, ...]:
@@ -109,8 +106,7 @@ class Audit:
         found = [found_sentences(table, self.confidence) for table in self.groups.values()]
         pooled = [pooled_sentences(self.groups[name].lines, columns) for name, columns in self.pooled.items()]
         bounds = [bound_sentences(*each) for each in self.bounds.items()]
-        combined = tuple(each.sentence(self.confidence, bool(self.small)) for each in self.subgroups)
-        return tuple(sentence for sentences in (*found, *bounds, combined, *pooled) for sentence in sentences)
+        return tuple(sentence for sentences in (*found, *bounds, *pooled) for sentence in sentences)
 
     def published(self) -> Audit:
         """Return the audit as it may be shared: groups of a few people pooled, small counts rounded.
@@ -203,8 +199,6 @@ class Audit:
         if self.strata:
             strata = {k: {name: table.readable for name, table in some.items()} for k, some in self.strata.items()}
             result |= {"strata": strata, "pooled": self.pooled}
-        if self.subgroups:
-            result["subgroups"] = [each.plain(bool(self.small)) for each in self.subgroups]
         if any(self.bounds.values()):
             result["proxy_bounds"] = {name: [each.plain for each in some] for name, some in self.bounds.items()}
         return result

@@ -29,7 +29,6 @@ from .judged import read_judged
 from .lines import lines_of
 from .notion_figures import all_of
 from .sentences import backward_sentences
-from .subgroup_gaps import combined_gaps
 from .table_columns import Settings
 
 MOST_RESAMPLES = 100_000
@@ -81,8 +80,7 @@ def audit(
     control_features : optional
         Columns whose levels are compared within, and pooled.
     groups : Groups, optional
-        Reference group, crossing, and the smallest group that is compared; ``compare="subgroups"`` adds the combination
-        of groups that is farthest from everyone.
+        Reference group, crossing, and the smallest group that is compared.
     sample_weight : array of shape (n,), optional
     task : "classification" or "regression", optional
     confidence : float
@@ -138,10 +136,6 @@ def audit(
         levels = {} if control is None else Strata.of(control, n).rows
     settings = replace(settings, more=all_of(about, judged.task))
     found = audited(judged, [(each, None) for each in lines], settings, levels, idle)
-    if groups is not None and groups.compare == "subgroups":
-        every = replace(groups, min_size=1).resolve(sensitive, n)
-        combined = combined_gaps(judged, every, groups, settings.confidence)
-        found = replace(found, subgroups=combined, shown=replace(found.published(), subgroups=combined))
     return _with_warning(found, backward_sentences(judged, next(iter(found.published().tables.values()))))
 
 

@@ -20,7 +20,7 @@ from ..objectives import Array, Task
 from ..validation import check_text, refuse
 from .cutoffs import Operating, check_costs
 from .evaluation import Evaluation
-from .figures import MORE, MORE_VALUES, RATIO_OF, RATIOS, SUBGROUP, Column, larger_is_better
+from .figures import MORE, MORE_VALUES, RATIO_OF, RATIOS, Column, larger_is_better
 from .group_table import GroupTable
 from .intervals import worst_gap_place
 from .rates import GroupRates
@@ -76,8 +76,6 @@ def worst_pair(record: Evaluation, column: str, model: int, task: Task) -> Pair 
     attribute = found.attribute or next(iter(record.groups))
     if (pairs := record.scored.get(attribute, {}).get(found.figure)) is not None:
         return _of_scores(record, attribute, pairs.gap[model])
-    if found.figure in SUBGROUP:  # which is compared with everyone
-        return None
     rates, rate = record.groups[attribute], RATIO_OF.get(found.figure, found.figure)
     if rate not in (*rates.names, "precision", *MORE, *MORE_VALUES):
         raise refuse("name", column, "a gap or a ratio between groups, such as 'tpr_gap'")
@@ -129,7 +127,7 @@ def bound_pair(record: Evaluation, column: str, model: int, confidence: float = 
     attribute = Column.of(name).attribute or next(iter(record.groups))
     rates = record.groups[attribute]
     of_scores = Column.of(name).figure in record.scored.get(attribute, {})
-    if not isinstance(rates, GroupRates) or of_scores or f"{name}_upper" in record.columns:
+    if not isinstance(rates, GroupRates) or of_scores:
         return ()
     place = int(record.figure(name, confidence, worst_gap_place)[model])
     one, other = (int(each[place]) for each in np.triu_indices(len(rates.levels), 1))

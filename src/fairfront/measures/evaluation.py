@@ -21,7 +21,6 @@ from .counts import Counts, Overall, Sums
 from .cutoffs import NONE_GIVEN, OperatingPoint
 from .figures import RATIO_OF, VALUES, Column, larger_is_better
 from .intervals import (
-    SURE,
     Sizes,
     mean_reach,
     means_gap_upper,
@@ -32,7 +31,6 @@ from .intervals import (
     worst_gap_upper,
 )
 from .moments import Spread, design_effects
-from .proportions import normal_quantile
 from .rates import GroupRates, Margins, PerGroup, effective_sizes, rates_of
 from .score_gaps import ENDS, PairGaps
 from .spans import Range, RateRange
@@ -175,9 +173,6 @@ class Evaluation(Record):
         values, column = self[name], Column.of(name)
         if confidence is None or column.end:  # bounds under probabilities have no sampling error
             return values
-        if (upper := self.columns.get(f"{name}_upper")) is not None:  # of subgroups, at SURE
-            wider = max(1.0, normal_quantile(confidence) / normal_quantile(SURE))
-            return upper * wider if end is worst_gap_upper else values
         span = self.range(name)
         if name == "error":
             return share_interval(self.span("", name), confidence)[1]

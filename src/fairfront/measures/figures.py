@@ -184,14 +184,6 @@ WITHIN = _variants(
 )
 """Gaps inside levels of control features, pooled over them (Mantel and Haenszel), where these are given."""
 
-SUBGROUP = _variants(
-    "subgroup",
-    "of subgroups",
-    "no combination has enough rows",
-    "of the combination of groups that is farthest from everyone",
-)
-"""The worst gap between a combination of groups and everyone, where combinations are compared."""
-
 MORE_VALUES = _catalogue(
     Figure("actual_over_expected", "sum of values over sum of predictions", "no rows", 0, "A/E", "actual over expected")
 )
@@ -215,7 +207,6 @@ FIGURES = {
     **SCORED,
     **SCORE_GAPS,
     **WITHIN,
-    **SUBGROUP,
     **VALUES,
     **MORE_VALUES,
     **RATIOS,
@@ -247,7 +238,7 @@ def larger_is_better(name: str) -> bool:
 
 def is_share(name: str) -> bool:
     """Tell whether values of a column lie between 0 and 1: rates and their gaps, ``auc`` and ``selection_ratio``."""
-    return Column.of(name).figure.removesuffix("_within").removesuffix("_subgroup") in (
+    return Column.of(name).figure.removesuffix("_within") in (
         *SHARES,
         *MORE,
         *("recall", "auc", "selection_ratio", "tpr_ratio", "approval_rate"),

@@ -1,4 +1,4 @@
-"""Columns that are made of no table of counts, as they are published: bounds under probabilities, and subgroups.
+"""Columns that are made of no table of counts, as they are published: bounds under probabilities.
 
 Bounds are wider by up to .01 at either end, as audits write them. They are not given where a count of groups by label
 and decision is small: of probabilities near 0 and 1 they are nearly exact rates.
@@ -18,7 +18,6 @@ from .disclosure import any_small_cell
 from .evaluation import Evaluation
 from .figures import Column
 from .proxy_bounds import outwards, worst_bounds
-from .subgroup_gaps import published_subgroups
 
 
 def further_columns(record: Evaluation) -> dict[str, Array]:
@@ -32,7 +31,7 @@ def further_columns(record: Evaluation) -> dict[str, Array]:
             if (Column.of(name).attribute or next(iter(record.groups))) == attribute:
                 low, high = outwards(record.columns[name], record.columns[name])
                 found[name] = unknown if small else low if Column.of(name).end == "least" else high
-    return found | published_subgroups(record.columns)
+    return found
 
 
 def with_bounds(

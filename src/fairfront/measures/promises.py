@@ -18,7 +18,7 @@ from scipy.special import ndtr
 from ..objectives import Array
 from ..validation import check_confidence
 from .evaluation import Evaluation
-from .figures import SUBGROUP, Column, larger_is_better
+from .figures import Column, larger_is_better
 from .intervals import SKEW, bonferroni, rows_behind
 from .moments import LEVELS, Moments, critical_values, least_variance
 from .notion_figures import SCORES
@@ -47,12 +47,11 @@ def has_ends(record: Evaluation, name: str) -> bool:
     if not record.parts(name) or column.end:
         return False
     if not column.gap:
-        known = column.figure in ("error", "selection_ratio") and record.labels is not None
-        return known or f"{name}_upper" in record.columns
+        return column.figure in ("error", "selection_ratio") and record.labels is not None
     if column.figure in SCORES and not _scored(record, name):  # hidden, of few people of a label
         return False
     if record.errors:
-        return all(column.figure in known for known in record.errors.values()) or column.figure in SUBGROUP
+        return all(column.figure in known for known in record.errors.values())
     return all(isinstance(rates, GroupRates) for rates in record.groups.values())
 
 
@@ -69,8 +68,6 @@ def critical(record: Evaluation, name: str, confidence: float) -> float:
     From covariances where they are there, else as files say, of the next higher level; else Bonferroni's.
     """
     least = normal_quantile(check_confidence(confidence))
-    if f"{name}_upper" in record.columns:  # of combinations, whose ends are of one model each
-        return normal_quantile(bonferroni(confidence, record.n_models))
     if moments := _moments(record, name):
         found = critical_values(moments, [confidence], relative=Column.of(name).kind == "selection_ratio")
         return max(least, float(found[0]))
@@ -249,8 +246,6 @@ def expected(record: Evaluation, name: str) -> Array:
     column = Column.of(name)
     if not has_ends(record, name) or column.kind == "error":
         return record.figure(name)
-    if f"{name}_upper" in record.columns:  # the worst of many is above what it is on average
-        return record[name]
     if scored := _scored(record, name):
         return np.asarray(np.fmax.reduce([_mean_worst(each.gap, each.error**2) for each in scored]))
     best = np.fmin if larger_is_better(name) else np.fmax

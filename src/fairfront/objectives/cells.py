@@ -29,11 +29,6 @@ class Atoms:
     index: Ints | None
     shares: Array | None
 
-    def rows(self, counts: Array | None) -> Array:
-        """Return the number of rows of each atom, (a,); ``counts`` (n,) as in `Groups.resolve`. Not for shares."""
-        assert self.index is not None
-        return np.bincount(self.index, counts, minlength=len(self.keys)).astype(np.float64)
-
     def belongs(self, attribute: int, level: int | None, labels: tuple[int, ...] | None) -> NDArray[np.bool_]:
         """Atoms with weight of one group (None: of any group) whose label is among ``labels`` (None: any)."""
         codes = self.keys[:, 1 + attribute]

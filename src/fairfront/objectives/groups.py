@@ -23,7 +23,7 @@ from .strata import Pooling, Within, without_strata
 MISSING = -1
 MOST_LEVELS, MOST_SHARE = 100, 0.1
 """Values of a column, and values per row, above both of which it holds numbers or identifiers instead of groups."""
-Compare = Literal["pairs", "overall", "subgroups"]
+Compare = Literal["pairs", "overall"]
 Compared = Sequence[tuple[str, NDArray[np.bool_]]]
 """Rows that are compared: what they are in words, and which they are, (n,)."""
 
@@ -100,9 +100,8 @@ class Groups:
         the loss, stay out of the gaps, and are reported.
     strata : {"pooled", "each"}
         With ``control_features``: gaps inside strata are pooled (Mantel and Haenszel), or each of them is one.
-    compare : {"pairs", "overall", "subgroups"}
-        Every two groups, or each group with everyone: as many gaps as groups, for many of them. "subgroups" compares
-        every combination of groups of one or more columns ("sex=F", "sex=F & race=Black") with everyone.
+    compare : {"pairs", "overall"}
+        Every two groups, or each group with everyone: as many gaps as groups, for many of them.
     """
 
     reference: Any = None
@@ -119,8 +118,7 @@ class Groups:
         check_flag(self.cross, "cross")
         check_count(self.min_size, "min_size")
         check_choice(self.strata, "strata", get_args(Pooling))
-        if check_choice(self.compare, "compare", get_args(Compare)) == "subgroups" and self.cross:
-            raise InputError("compare='subgroups' combines columns itself, found cross=True; leave one of them out.")
+        check_choice(self.compare, "compare", get_args(Compare))
 
     def resolve(
         self, sensitive_features: Any, n: int, counts: Array | None = None, among: Compared = ()

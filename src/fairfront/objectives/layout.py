@@ -15,7 +15,6 @@ from .groups import Attribute
 from .losses import Array, Task
 from .plan import Contrast, Figure, Plan
 from .strata import Strata
-from .subgroups import COMBINED
 from .surrogates import Quantity
 
 if TYPE_CHECKING:
@@ -87,7 +86,6 @@ def build(
     attributes: tuple[Attribute, ...],
     sample_weight: Array | None = None,
     strata: Strata | None = None,
-    counts: Array | None = None,
 ) -> tuple[Layout, Algebra]:
     """Lay out what a question asks, whose ridge is known, of rows with these labels and groups.
 
@@ -102,13 +100,9 @@ def build(
                 "use gap='squared'."
             )
     plan = Plan(labels, attributes, sample_weight, gap.even, strata, question.groups)
-    compared = [*enumerate(attributes)]
-    if question.groups.compare == "subgroups":
-        asked = [comparison for notion in notions for comparison in notion.comparisons(task, surrogate)]
-        compared = [(COMBINED, plan.combine(asked, counts))]
     for index, notion in enumerate(notions):
-        for place, attribute in compared:
-            named = [notion.name] * (len(notions) > 1) + [attribute.name] * (len(compared) > 1)
+        for place, attribute in enumerate(attributes):
+            named = [notion.name] * (len(notions) > 1) + [attribute.name] * (len(attributes) > 1)
             prefix = "".join(f"{part}: " for part in named)
             for comparison in notion.comparisons(task, surrogate):
                 plan.compare(comparison, notion, index, place, attribute, prefix)

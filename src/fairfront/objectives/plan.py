@@ -20,7 +20,6 @@ from .groups import Attribute, Groups
 from .losses import Array
 from .people import counts_in_words
 from .strata import Strata
-from .subgroups import COMBINED, Subgroups
 
 Mask = NDArray[np.bool_]
 Terms = tuple[tuple[int, float], ...]
@@ -68,24 +67,9 @@ class Plan:
         self.figures: list[Figure] = []
         self.contrasts: list[Contrast] = []
         self.small: dict[str, None] = {}
-        self.subgroups: Subgroups | None = None
-
-    def combine(self, comparisons: list[Comparison], counts: Array | None) -> Attribute:
-        """Find the combinations of groups that are compared with everyone, and return them as an attribute."""
-        kinds = {part.labels for c in comparisons for part in (*c.parts, Part(c.quantity, c.labels))}
-        self.subgroups = Subgroups.of(self.atoms, self.attributes, kinds, self.groups.min_size, counts, self.strata)
-        return Attribute("subgroups", self.subgroups.names, None)
-
-    def _belongs(self, place: int, level: int | None, labels: tuple[int, ...] | None) -> Mask:
-        if place != COMBINED:
-            return self.atoms.belongs(place, level, labels)
-        assert self.subgroups is not None
-        return self.subgroups.belongs(self.atoms, level, labels)
 
     def notes(self) -> tuple[str, ...]:
         """Say what groups are compared with and within, and what is not compared."""
-        if self.subgroups is not None:
-            return self.subgroups.notes
         if self.strata is None:
             return ("Each group is compared with everyone.",) * (self.groups.compare == "overall")
         how = "gaps are pooled over its levels" if self.groups.strata == "pooled" else "the gap of each level counts"
@@ -131,11 +115,6 @@ class Plan:
         """Tell whether each group is compared with everyone; refuse notions that compare two groups otherwise."""
         if self.groups.compare == "pairs" or comparison.contrast == "each":
             return False
-        if self.groups.compare == "subgroups" and comparison.curve is not None:
-            raise InputError(
-                f"compare='subgroups' is for averages of groups, found {notion.name!r}, which compares functions of "
-                "them; use compare='overall' with cross=True."
-            )
         if comparison.contrast != "pairs" or not self.even:
             raise InputError(
                 f"compare={self.groups.compare!r} needs differences of each group from everyone, which {notion.name!r} "
@@ -202,16 +181,16 @@ class Plan:
         if stratum is not None:
             inner = atoms.keys[:, 1 + len(self.attributes)] == stratum
         if count:
-            return {i: float(atoms.weights[self._belongs(place, i, part.labels) & inner].sum()) for i in names}
-        every = self._belongs(place, None, part.labels) & inner
+            return {i: float(atoms.weights[atoms.belongs(place, i, part.labels) & inner].sum()) for i in names}
+        every = atoms.belongs(place, None, part.labels) & inner
         found: dict[int, int] = {}
         for level, name in names.items():
             if part.whose == "everyone" and found:
                 found[level] = next(iter(found.values()))
                 continue
-            inside = every if part.whose == "everyone" else self._belongs(place, level, part.labels) & inner
+            inside = every if part.whose == "everyone" else atoms.belongs(place, level, part.labels) & inner
             whole = None if part.whose == "everyone" else level
-            of = self._belongs(place, whole, None) & inner if part.joint else None
+            of = atoms.belongs(place, whole, None) & inner if part.joint else None
             found[level] = len(self.averages)
             self.averages.append((inside, (part, name), of))
         return found

@@ -159,7 +159,7 @@ class Objectives:
         asked = replace(question, loss=loss, ridge=ridge, favourable=task.favourable_label, groups=groups)
         cell_labels = np.zeros(len(codes), dtype=np.intp) if regression else codes.astype(np.intp)
         strata = sensitive_features.strata(len(codes)) if isinstance(sensitive_features, Within) else None
-        layout, algebra = build(asked, task, cell_labels, attributes, weight, strata, counts)
+        layout, algebra = build(asked, task, cell_labels, attributes, weight, strata)
         described = tuple(attribute.take(np.arange(0)) for attribute in attributes)
         given = question.favourable is not None
         return cls(asked, task, described, layout, algebra, task.targets(codes), given, (*layout.notes, *notes))

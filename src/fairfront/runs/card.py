@@ -32,7 +32,6 @@ from .options import main_gaps, plain_id
 from .parts import CALIBRATION, COUNTS, FIGURES, RATES, TOLD, estimate_of
 from .settings import Settings
 from .validation_part import of_evaluation
-from .within_levels import COMBINATIONS
 
 if TYPE_CHECKING:
     from .run import Run
@@ -183,7 +182,7 @@ def _part(run: Run, decided: int, name: str, own: Mapping[str, Any], plain: Mapp
         "unconstrained": {each: [_taken(line, BEFORE) for line in plain["groups"][each]] for each in names},
         "worst": [
             {**_taken(each, WORST), "unconstrained": estimate_of(before[each["attribute"], each["figure"]])}
-            for attribute in (*names, COMBINATIONS)
+            for attribute in names
             for each in own["worst"]
             if each["attribute"] == attribute
         ],

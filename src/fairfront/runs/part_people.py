@@ -19,7 +19,6 @@ from ..measures.lines import ALL
 from ..measures.moments import MODELS, STEP, Moments, spreads_of
 from ..measures.paired import rounded
 from ..objectives import Array, Attribute, Task
-from .within_levels import COMBINATIONS
 
 Ints = NDArray[np.intp]
 
@@ -83,10 +82,7 @@ class People:
         for each in one.get("worst", ()):
             figure = Column.of(each["figure"]).figure
             rate = RATIO_OF.get(figure, figure)
-            of = [some for name, some in self.groups.items() if each["attribute"] in (name, COMBINATIONS)]
-            if not of:  # pairs, which count as such already
-                continue
-            effects = [known.get(rate, max(known.values())) for some in of for known in some.values()]
+            effects = [known.get(rate, max(known.values())) for known in self.groups[each["attribute"]].values()]
             ends = _wider([each[end] for end in ("value", "lower", "upper")], max(effects), each["figure"])
             each |= dict(zip(("lower", "upper"), ends[1:], strict=True))
 

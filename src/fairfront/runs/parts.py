@@ -39,7 +39,7 @@ from ..objectives.people import FEWEST
 from .part_people import People
 from .rows import Part
 from .settings import Settings
-from .within_levels import worst_combined, worst_within
+from .within_levels import worst_within
 
 TOLD = ("value", "lower", "upper", "least", "most")
 RESAMPLES = 200
@@ -103,10 +103,9 @@ def judged_points(
                 one |= _of_audit(audit.to_dict(small=small), all_of(front.facts.notions, front.facts.task))
                 bar.update(done, f"{done} of {len(found)} points")
         judged_rows = (front, paired.record, rows, scores, decided, labels, attributes)
-        within, combined = worst_within(*judged_rows, CONFIDENCE, small), worst_combined(*judged_rows, small)
-        for place, more in enumerate(zip(within, combined, strict=True)):
+        for place, more in enumerate(worst_within(*judged_rows, CONFIDENCE, small)):
             if (one := found.get(str(int(front.ids[place])))) is not None:
-                one["worst"] += [each for some in more for each in some]
+                one["worst"] += more
         for one in found.values():
             _as_audited(one, found[str(int(front.ids[plain]))])
         if isinstance(front.models, RuleModels):

@@ -71,7 +71,7 @@ class Settings(Record):
         it is by time, and are left out together for held-out figures. It is no feature.
     control, strata, compare : tuple of str, str, str
         Columns inside whose levels groups are compared, whether gaps are "pooled" over levels or "each" counts, and
-        whether "pairs" of groups are compared, each with everyone ("overall"), or all combinations ("subgroups").
+        whether "pairs" of groups are compared, or each with everyone ("overall").
     signs : tuple of pairs of a column and "+" or "-": more of it is never worse, or never better, for the person
     stability : int or None, bootstrap refits for the card
     """

@@ -1,4 +1,4 @@
-"""Gaps inside levels of control features, and of combinations of groups, on rows that did not train, for cards."""
+"""Gaps inside levels of control features, on rows that did not train, for cards."""
 
 from __future__ import annotations
 
@@ -13,14 +13,10 @@ from ..measures.evaluation import Evaluation
 from ..measures.notion_figures import DIGITS
 from ..measures.paired import rounded
 from ..measures.score_gaps import PairGaps, ordered_pair
-from ..measures.subgroup_gaps import model_gaps
 from ..measures.within_gaps import within_gaps
 from ..objectives import Array, Attribute
 from ..objectives.strata import Strata
 from .rows import Part
-
-COMBINATIONS = "combinations"
-"""What stands for an attribute where combinations of groups are compared with everyone."""
 
 
 def worst_within(
@@ -51,34 +47,6 @@ def worst_within(
             shown = pairs.rounded(DIGITS) if small else pairs
             for place, told in enumerate(found):
                 told.append(_contrast(attribute, f"{figure}_gap", shown, place, confidence))
-    return found
-
-
-def worst_combined(
-    front: Frontier,
-    record: Evaluation,
-    part: Part,
-    scores: Array,
-    decided: Any,
-    labels: Any,
-    attributes: Sequence[Attribute],
-    small: int,
-) -> list[list[dict[str, Any]]]:
-    """Return the worst combinations of each model, where these are compared; of a small count without its name."""
-    found: list[list[dict[str, Any]]] = [[] for _ in range(len(front.ids))]
-    asked, weight = front.facts.question, None if part.weight is None else np.asarray(part.weight, dtype=np.float64)
-    if asked is None:
-        return found
-    known = (front.facts.task, labels, attributes, weight, asked.groups)
-    for each in model_gaps(record, scores, decided, *known):
-        for place, told in enumerate(found):
-            own, figure = each.plain(bool(small), place), f"{each.figure}_subgroup_gap"
-            value, upper = rounded([abs(own["value"]), own["upper"]], figure=figure)
-            who = own["combination"] or "a combination with a small count"
-            pair = {"between": [who, "everyone"], "people": [], "upper_between": [], "not_compared": []}
-            told.append(
-                {"attribute": COMBINATIONS, "figure": figure, "value": value, "lower": 0.0, "upper": upper, **pair}
-            )
     return found
 
 

@@ -12,7 +12,7 @@ from ..objectives import Array
 from ..objectives.losses import Hinge, SmoothedHinge
 from ..problems import LinearProblem
 from ..problems.pieces import Piece
-from .base import SMOOTHING, Mask, Path, Status, Target, tops
+from .base import SMOOTHING, Path, Status, Target, tops
 from .knots import NEAR, first_knot, knot_solver, solve_caps, solve_knot
 from .least_distance import least_distance
 from .quadratic import factor
@@ -111,12 +111,9 @@ def _elastic(solver: KnotSolver, at: Knot, row: Array, room: Array, price: float
         D, Q = solver.metric(at)
         B = rows.at(at.L).B
         C, r = B @ factor(Q[None])[0], solver.gaps(at.L) - B @ (Q @ rows.p)
-        bound = at.multipliers != 0.0
 
-        def affordable(s: float, C: Array = C, r: Array = r, bound: Mask = bound) -> bool:
-            x = least_distance(C, r, low + s * wide, rows.two_sided, bound)
-            if x is not None:
-                bound |= x != 0.0
+        def affordable(s: float, C: Array = C, r: Array = r) -> bool:
+            x = least_distance(C, r, low + s * wide, rows.two_sided)
             return x is not None and float(np.abs(x) @ wide) <= price
 
         caps = low + _least(affordable, max(_excess(solver, at.L, row, room), AT_CAPS)) * wide

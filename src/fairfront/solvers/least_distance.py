@@ -11,27 +11,14 @@ from .base import TINY
 
 CONTRADICTION = 1e-12  # squared distance below which constraints contradict each other (Lawson and Hanson, chapter 23)
 MET = 1e-6  # how far a least distance may miss a constraint, as a share of the largest
-MANY, CUTS, UNMET = 64, 8, 1e-11
-"""Constraints above which those that bind are searched for, how many are added at once, and how far one may be unmet,
-as a share of the largest gap."""
 
 
-def least_distance(
-    C: Array, r: Array, caps: Array, two_sided: NDArray[np.bool_], bound: NDArray[np.bool_] | None = None
-) -> Array | None:
+def least_distance(C: Array, r: Array, caps: Array, two_sided: NDArray[np.bool_]) -> Array | None:
     """Return x with y = -C^T x the smallest vector such that |r + C y| <= caps; None if there is none.
-
-    Of many constraints, those that are ``bound`` are looked at first.
 
     Lawson and Hanson's least distance programming: one non-negative least-squares problem, exact, and
     indifferent to contrasts that depend on each other (pairs of three groups or more do).
     """
-    if len(r) <= MANY:
-        return _least_distance(C, r, caps, two_sided)
-    return _by_cuts(C, r, caps, two_sided, np.zeros(len(r), dtype=bool) if bound is None else bound.copy())
-
-
-def _least_distance(C: Array, r: Array, caps: Array, two_sided: NDArray[np.bool_]) -> Array | None:
     norms = np.linalg.norm(C, axis=1)
     safe = np.where(norms > 0, norms, 1.0)
     rows = np.vstack([-C / safe[:, None], (C / safe[:, None])[two_sided]])
@@ -43,26 +30,6 @@ def _least_distance(C: Array, r: Array, caps: Array, two_sided: NDArray[np.bool_
     x = multipliers[: len(r)].copy()
     x[two_sided] -= multipliers[len(r) :]
     return np.asarray(x / safe)
-
-
-def _by_cuts(C: Array, r: Array, caps: Array, two_sided: NDArray[np.bool_], used: NDArray[np.bool_]) -> Array | None:
-    """Solve with the constraints that are farthest from being met, and add others until none is left unmet."""
-    x, y, least = np.zeros(len(r)), np.zeros(C.shape[1]), UNMET * max(float(np.abs(r).max()), TINY)
-    while True:
-        if used.any():
-            some = np.flatnonzero(used)
-            found = _least_distance(C[some], r[some], caps[some], two_sided[some])
-            if found is None:
-                return None
-            x[some], y = found, -C[some].T @ found
-        z = r + C @ y
-        over = np.where(two_sided, np.abs(z), z) - caps
-        over[used] = -np.inf
-        worst = np.argpartition(-over, CUTS)[:CUTS]
-        worst = worst[over[worst] > least]
-        if not len(worst):
-            return x
-        used[worst] = True
 
 
 def smallest(G: Array, h: Array) -> tuple[Array, Array, float]:

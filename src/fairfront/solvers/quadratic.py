@@ -26,7 +26,7 @@ from scipy.special import softmax
 from ..objectives import Algebra, Array
 from ..problems import Point
 from .base import TINY
-from .least_distance import MANY, last_unit_vector, least_distance, smallest
+from .least_distance import last_unit_vector, least_distance, smallest
 
 Balance = Literal["softmax", "ratio"]
 LOST = 1e-13
@@ -196,16 +196,10 @@ def capped_steps(algebra: Algebra, L: Array, Q: Array, z: Array, caps: Array, et
     return Step(*(np.concatenate([getattr(each, name) for each in steps]) for name in vars(steps[0])))
 
 
-def capped_step(
-    algebra: Algebra, Q: Array, z: Array, caps: Array, eta: Array, bound: NDArray[np.bool_] | None = None
-) -> Step:
-    """Solve the step's small quadratic program for every run; closed form for a single gap.
-
-    ``bound`` tells gaps that are likely to be at their caps afterwards, (q,).
-    """
+def capped_step(algebra: Algebra, Q: Array, z: Array, caps: Array, eta: Array) -> Step:
+    """Solve the step's small quadratic program for every run; closed form for a single gap."""
     p, B = algebra.p, algebra.B
-    steep = (Q @ p) @ B.T if len(B) > MANY else np.einsum("qk,rkl,l->rq", B, Q, p)
-    r = z - eta[:, None] * steep
+    r = z - eta[:, None] * np.einsum("qk,rkl,l->rq", B, Q, p)
     if len(B) == 1:  # soft threshold: x = (|r| - cap)+ sign(r) / slope2, and 0 where the gap has no gradient
         slope2 = np.einsum("k,rkl,l->r", B[0], Q, B[0])[:, None]
         rounding = UNFELT * np.einsum("k,rkl,l->r", np.abs(B[0]), np.abs(Q), np.abs(B[0]))[:, None]
@@ -219,19 +213,17 @@ def capped_step(
             F = factor(Q[run : run + 1])[0]
             C = B @ F
             C[np.linalg.norm(C, axis=1) <= UNFELT_GAP * np.abs(B) @ np.linalg.norm(F, axis=1)] = 0.0
-            x[run] = _relaxed(C, r[run], z[run], caps[run], algebra.two_sided, bound)
+            x[run] = _relaxed(C, r[run], z[run], caps[run], algebra.two_sided)
     beta = eta[:, None] * p + x @ B
     moved = np.einsum("rkl,rl->rk", Q, beta)
     return Step(beta, x, -moved @ p, np.einsum("rk,rk->r", beta, moved))
 
 
-def _relaxed(
-    C: Array, r: Array, z: Array, caps: Array, two_sided: NDArray[np.bool_], bound: NDArray[np.bool_] | None
-) -> Array:
+def _relaxed(C: Array, r: Array, z: Array, caps: Array, two_sided: NDArray[np.bool_]) -> Array:
     """Solve with the caps; where the linearised caps contradict each other, with caps nearer to the present gaps."""
     size = np.where(two_sided, np.abs(z), z)
     for share in NEARER:
-        x = least_distance(C, r, caps + share * np.maximum(size - caps, 0.0), two_sided, bound)
+        x = least_distance(C, r, caps + share * np.maximum(size - caps, 0.0), two_sided)
         if x is not None:
             return x
     if len(C) > C.shape[1]:  # gaps stay as they are

@@ -232,7 +232,7 @@ class KnotSolver:
     def direction(self, at: Knot, D: Array, Q: Array, caps: Array) -> tuple[Array, Array]:
         """Return the quadratic program's move (w - move is the next point) and its multipliers."""
         z, rows = self.gaps(at.L), self.rows.at(at.L)
-        step = capped_step(rows, Q[None], z[None], caps[None], np.ones(1), at.multipliers != 0.0)
+        step = capped_step(rows, Q[None], z[None], caps[None], np.ones(1))
         move = (step.beta[0] @ D).reshape(at.W.shape)
         factor = None if at.factor is None else at.factor.factor
         x = true_multipliers(rows, factor, step.x[0], move, z, z - rows.B @ (Q @ step.beta[0]), caps)
