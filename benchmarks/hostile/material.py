@@ -49,7 +49,7 @@ class Material:
 
     def trace(self, output: Path, *more: object) -> Any:
         """Return the job that traces the table."""
-        asked = ("--target", "y", "--favourable", "yes", "--groups", "g", "--points", 4, "--stability", 0)
+        asked = ("--target", "y", "--favourable", "yes", "--groups", "g", "--points", 4)
         return command("trace", self.table, *asked, "-o", output, *more)
 
     def select(self, run: Path, output: Path, *more: object) -> Any:

@@ -44,7 +44,7 @@ def measure(path: str) -> dict[str, float]:
     from fairfront.runs.pipeline import run_of
     from fairfront.runs.settings import Settings
 
-    settings = Settings(target="label", favourable="yes", groups=("group", "sex"), n_points=6, stability=0, min_size=30)
+    settings = Settings(target="label", favourable="yes", groups=("group", "sex"), n_points=6, min_size=30)
     read: list[float] = []
     start = time.perf_counter()
     run = run_of(path, settings, False, on_read=lambda _: read.append(time.perf_counter() - start))

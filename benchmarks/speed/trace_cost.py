@@ -20,7 +20,7 @@ CASES: dict[str, tuple[str, int | None, list[str]]] = {
     "loans": ("the demo's loans", 3, ["--target", "outcome", "--favourable", "repaid", "--groups", "group:ref=A,sex", "--drop", "applied"]),
     "students": ("students of eight races", 8, ["--target", "outcome", "--favourable", "passed", "--groups", "race:ref=White,sex"]),
     "census": ("weighted people of five races", 60, PEOPLE),
-    "wide": ("the same people with 33 more columns", None, [*PEOPLE, "--stability", "20"]),
+    "wide": ("the same people with 33 more columns", None, PEOPLE),
 }  # fmt: skip
 LEVELS = (9, 17, 3, 7, 24, 15, 10, 3, 6, 8, 6, 6, 51, 38, 8, 10, 9, 10, 3, 4, 5, 43, 43, 43, 5, 3)
 """Levels of the further columns of categories, as many as a census has; seven more are numbers."""
@@ -90,7 +90,6 @@ def inside(path: str, warm: str, folder: str, words: list[str]) -> dict[str, Any
         "fit": time.process_time() - start,
         "columns": int(train.X.shape[1]),
         "points": len(run.frontier),
-        "refits": run.stability.get("refits", 0),
     }
 
 
@@ -102,7 +101,7 @@ def measure(name: str, folder: Path, loans: Path) -> list[object]:
         found = apart(inside, str(path), str(loans), runs, options)
     with path.open(encoding="utf-8") as stream:
         rows = sum(1 for _ in stream) - 1
-    return [words, thousands(rows), found["columns"], found["points"], found["refits"], f"{found['seconds']:.1f} s",
+    return [words, thousands(rows), found["columns"], found["points"], f"{found['seconds']:.1f} s",
             "" if most is None else f"{most} s", f"{found['fit']:.2f} s"]  # fmt: skip
 
 
@@ -113,12 +112,12 @@ def sections(quick: bool, cases: tuple[str, ...] = ()) -> list[Section]:
         lines = [measure(case, Path(name), loans) for case in cases or (("loans",) if quick else CASES)]
     text = (
         "Processor seconds of all threads of `fairfront trace`, from reading the file to the saved run, in a process that has "
-        "traced another file before, so that nothing is left to import: all points, their figures on validation and test, "
-        "and the bootstrap frontiers. Beside it scikit-learn's `LogisticRegression` on the encoded training rows (60 % of the "
+        "traced another file before, so that nothing is left to import: all points and their figures on validation and "
+        "test. Beside it scikit-learn's `LogisticRegression` on the encoded training rows (60 % of the "
         "file). No setting of threads."
     )
-    head = ["file", "rows", "columns", "points", "bootstrap frontiers", "trace", "at most", "plain fit"]
-    summary = f"`fairfront trace` of {lines[-1][1]} rows with {lines[-1][2]} columns takes {lines[-1][5]}."
+    head = ["file", "rows", "columns", "points", "trace", "at most", "plain fit"]
+    summary = f"`fairfront trace` of {lines[-1][1]} rows with {lines[-1][2]} columns takes {lines[-1][4]}."
     return [Section("tools", "Tracing a file", [text, Table(head, lines)], summary)]
 
 

@@ -30,13 +30,11 @@ front = ff.trace(X[train], y[train], sensitive_features=group[train], n_points=1
 front = front.evaluate(X[validation], y[validation], **judge)
 
 # %%
-# ``overlay`` refuses to mix rules or rows, and says who is dominated.
-both = front.overlay(candidates)
+# Both were evaluated on the same rows at the same approval rate.
 fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
-ours, theirs = both["source"] == 0, both["source"] == 1
-ax.plot(both["tpr_gap"][ours], both["error"][ours], "o", label="traced")
-ax.plot(both["tpr_gap"][theirs], both["error"][theirs], "s", label="own candidates")
-for x, up, name in zip(both["tpr_gap"][theirs], both["error"][theirs], both["name"][theirs], strict=True):
+ax.plot(front.column("tpr_gap"), front.column("error"), "o", label="traced")
+ax.plot(candidates.column("tpr_gap"), candidates.column("error"), "s", label="own candidates")
+for x, up, name in zip(candidates.column("tpr_gap"), candidates.column("error"), candidates.models.names, strict=True):
     ax.annotate(name, (x, up), xytext=(6, 4), textcoords="offset points")
 ax.set_xlabel("gap in true positive rates (validation)")
 ax.set_ylabel("error (validation)")

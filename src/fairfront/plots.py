@@ -9,12 +9,10 @@ import numpy as np
 
 from .exceptions import InputError, require
 from .frontier import Frontier
-from .frontier.linear_frontier import Stability
 from .frontier.selection import plain_place
 from .measures import GroupRates
 from .measures.intervals import rows_behind, share_interval
 from .measures.rates import DENOMINATORS
-from .objectives import Array
 from .validation import check_choice, check_confidence, check_flag, check_instance
 
 # Okabe and Ito: colours that stay apart for colour-blind readers.
@@ -64,7 +62,6 @@ def plot_points(
     chosen: int | None = None,
     bands: bool = True,
     confidence: float = 0.95,
-    stability: Stability | None = None,
 ) -> Any:
     """Draw one column against another and return the matplotlib axes.
 
@@ -77,16 +74,13 @@ def plot_points(
     chosen : the id of a point to mark
     bands : whether to draw the interval of the error, and from each gap to its upper bound for the marked points
     confidence : of those intervals; a gap's upper bound holds for all pairs of groups at once
-    stability : what `Frontier.stability` returned: its band of the training loss or gap is drawn
     """
     check_flag(bands, "bands")
     check_confidence(confidence)
-    if stability is not None:
-        check_instance(stability, Stability, "stability", "what Frontier.stability returned")
     axes = _axes(ax, "plot_points")
     x = front.facts.gap_column if x is None else x
     across, up = front.column(x, on), front.column(y, on)
-    band = _band(front, y, on, confidence, stability) if bands else None
+    band = share_interval(front.record(on).span("", "error"), confidence) if bands and y == "error" else None
     solved = np.array([status.solved for status in front.status])
     if band is not None:
         order = np.argsort(across[solved], kind="stable")
@@ -108,18 +102,6 @@ def plot_points(
     axes.set_xlabel(label_of(front, x, on))
     axes.set_ylabel(label_of(front, y, on))
     return _tidy(axes)
-
-
-def _band(
-    front: Frontier, name: str, on: str | None, confidence: float, stability: Stability | None
-) -> tuple[Array, Array] | None:
-    """None where there is none."""
-    if stability is not None and name in ("loss", front.facts.gap_column):
-        ends = stability.loss if name == "loss" else stability.gap
-        return ends[:, 0], ends[:, 1]
-    if name != "error":
-        return None
-    return share_interval(front.record(on).span("", "error"), confidence)
 
 
 def plot_groups(
@@ -185,7 +167,6 @@ def plot_panels(
     gap: str | None = None,
     chosen: int | None = None,
     bands: bool = True,
-    stability: Stability | None = None,
 ) -> Any:
     """Draw loss against loss gap and error against a rate gap; ``ax`` is a pair of axes, and a pair is returned.
 
@@ -197,7 +178,7 @@ def plot_panels(
     if len(ax) != 2:
         raise InputError(f"ax has {len(ax)} axes, expected 2: training figures left, rates right.")
     left, right = ax
-    plot_points(front, ax=left, chosen=chosen, bands=bands, stability=stability)
+    plot_points(front, ax=left, chosen=chosen, bands=bands)
     error, usual = ("mse", "mse_gap") if front.facts.task.kind == "regression" else ("error", "tpr_gap")
     plot_points(front, ax=right, x=gap or usual, y=error, on=on, chosen=chosen, bands=bands)
     left.set_title("what training sees")

@@ -209,7 +209,7 @@ def test_missing_marks_are_those_of_trace(tmp_path: Path) -> None:
     words = ("--label", "y", "--decision", "d", "--groups", "g", "--favourable", "1", "--missing", "-", "--json")
     found = json.loads(run(path, *words).stdout)["tables"]["g"]["group"]
     assert sorted(found) == ["(all rows)", "(missing)", "none", "some"]
-    known = ("--target", "y", "--groups", "g", "--favourable", "1", "--missing", "-", "--drop", "d", "--stability", "0")
+    known = ("--target", "y", "--groups", "g", "--favourable", "1", "--missing", "-", "--drop", "d")
     done = CliRunner().invoke(app, ["trace", str(path), *known, "-o", str(tmp_path / "run"), "--json"])
     assert done.exit_code == 0, done.output
     assert sorted(dict(ff.load(tmp_path / "run").frontier.facts.sensitive)["g"]) == ["none", "some"]

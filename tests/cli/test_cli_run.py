@@ -55,7 +55,7 @@ TRACE = ("--target", "outcome", "--favourable", "repaid", "--groups", "group:ref
 @pytest.fixture(scope="module")
 def traced(loans: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = tmp_path_factory.mktemp("runs") / "run"
-    done = fairfront("trace", loans, *TRACE, "--drop", "applicant", "--stability", 4, "-o", run)
+    done = fairfront("trace", loans, *TRACE, "--drop", "applicant", "-o", run)
     assert done.returncode == 0, done.stderr
     for words in (
         "candidate models",
@@ -124,7 +124,6 @@ def test_the_card_tells_what_a_reader_needs(chosen: Path) -> None:
         "## Alternatives considered",
         "# Appendix",
         "## Calibration by group",
-        "## Stability",
         "## Where the sensitive attribute was used",
         "## Limits",
         "A. Smith",
@@ -200,7 +199,7 @@ def test_verify_makes_the_run_again_and_notices_other_data(traced: Path, loans: 
 @pytest.mark.slow
 def test_same_seed_same_bytes(traced: Path, loans: Path, tmp_path: Path) -> None:
     again = tmp_path / "run"
-    assert fairfront("trace", loans, *TRACE, "--drop", "applicant", "--stability", 4, "-o", again).returncode == 0
+    assert fairfront("trace", loans, *TRACE, "--drop", "applicant", "-o", again).returncode == 0
     files = {p.relative_to(again) for p in again.rglob("*") if p.is_file()}
     assert files == {p.relative_to(traced) for p in traced.rglob("*") if p.is_file() and "decisions" not in p.parts}
     for name in files - {Path("SHA256SUMS")}:
@@ -227,7 +226,7 @@ def test_only_chosen_models_are_kept_on_request(traced: Path, loans: Path, tmp_p
 
 
 def test_other_splits_losses_and_use_of_the_attribute(loans: Path, tmp_path: Path) -> None:
-    base = ("--target", "outcome", "--favourable", "repaid", "--groups", "sex", "--drop", "applicant", "--stability", 0)
+    base = ("--target", "outcome", "--favourable", "repaid", "--groups", "sex", "--drop", "applicant")
     done = fairfront(
         "trace", loans, *base, "--split", "time:applied:2025-06,2025-10", "--loss", "squared_hinge", "--weight", "w",
         "--notion", "equalized_odds", "--points", 4, "--json", "-o", tmp_path / "time",
@@ -247,7 +246,7 @@ def test_other_splits_losses_and_use_of_the_attribute(loans: Path, tmp_path: Pat
 
 
 def test_people_are_kept_together_and_left_out_together(loans: Path, tmp_path: Path) -> None:
-    base = ("--target", "outcome", "--favourable", "repaid", "--groups", "sex", "--stability", 0, "--points", 3)
+    base = ("--target", "outcome", "--favourable", "repaid", "--groups", "sex", "--points", 3)
     done = fairfront("trace", loans, *base, "--person", "applicant", "-o", tmp_path / "run")
     assert done.returncode == 0, done.stderr
     run = ff.load(tmp_path / "run")
@@ -415,7 +414,7 @@ def test_one_person_of_a_group_that_training_lacks_is_compared_with_nobody(tmp_p
     rows[300] = f"2021,alone,{rng.random()},y"  # validation has it, training does not
     path.write_text("\n".join(["year,g,x,y", *rows]))
     words = ("--target", "y", "--favourable", "y", "--groups", "g", "--split", "time:year:2021,2022")
-    done = fairfront("trace", path, *words, "--points", 3, "--stability", 0, "-o", run)
+    done = fairfront("trace", path, *words, "--points", 3, "-o", run)
     assert done.returncode == 0, done.stderr
     shown = fairfront("show", run, "--small", 0, "--data", path)
     assert shown.returncode == 0, shown.stderr
@@ -428,7 +427,7 @@ def test_no_rule_is_suggested_where_no_model_is(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     rows = [f"{'ab'[i % 2]},{rng.random()},{'n' if i % 40 == 0 else 'y'}" for i in range(2000)]
     path.write_text("\n".join(["g,x,y", *rows]))
-    words = ("--target", "y", "--favourable", "y", "--groups", "g", "--points", 3, "--stability", 0)
+    words = ("--target", "y", "--favourable", "y", "--groups", "g", "--points", 3)
     done = fairfront("trace", path, *words, "-o", run)
     assert done.returncode == 0, done.stderr
     assert "suggested: none, because" in done.stdout

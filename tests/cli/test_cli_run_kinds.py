@@ -17,7 +17,7 @@ from tests.support.extras import need
 from tests.support.seals import reseal
 from tests.support.trial import census, strays, write_csv
 
-BASE = ("--target", "y", "--stability", 0, "--points", 4)
+BASE = ("--target", "y", "--points", 4)
 
 
 def write(path: Path, columns: dict[str, list]) -> Path:
@@ -262,7 +262,7 @@ def test_exact_counts_need_the_rows_and_stay_out_of_the_run(tmp_path: Path) -> N
 
 def test_three_strays_leave_every_gap_defined(tmp_path: Path) -> None:
     data = write_csv(strays(), tmp_path / "strays.csv")
-    words = ("--target", "outcome", "--favourable", "passed", "--groups", "race", "--stability", 0)
+    words = ("--target", "outcome", "--favourable", "passed", "--groups", "race")
     said = fairfront("trace", data, *words, "-o", tmp_path / "run")
     assert "not defined" not in said
     fairfront("select", tmp_path / "run", "--id", 2, "-o", tmp_path / "model")
@@ -277,7 +277,7 @@ def test_weights_are_not_printed_as_people(tmp_path: Path) -> None:
     data = write_csv(census(8000), tmp_path / "census.csv")
     words = ("--target", "income", "--favourable", "50000+.", "--groups", "sex", "--weight", "instance_weight")
     run = tmp_path / "run"
-    said = fairfront("trace", data, *words, "--stability", 0, "-o", run)
+    said = fairfront("trace", data, *words, "-o", run)
     assert "weighted by" in said
     details = json.loads((run / "details.json").read_text())
     for attribute in details["attributes"]:

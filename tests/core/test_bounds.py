@@ -61,15 +61,6 @@ def test_fits_of_an_estimator_are_counted() -> None:
         trace(estimator=LogisticRegression(), solver=ff.Weighting(max_fits=10**9))
 
 
-def test_refits_and_further_points_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    front = trace(n_points=3)
-    monkeypatch.setattr("fairfront.problems.resources.LEAST", 60.0)
-    with pytest.raises(ff.InputError, match="refits of points would take about"):
-        front.stability(X, Y, sensitive_features=A, n=101)
-    with pytest.raises(ff.InputError, match=r"^65 points would take about"):
-        front.refine(X, Y, sensitive_features=A, between=(0, 1), n=65)
-
-
 def test_the_variable_allows_it(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ff.InputError, match=r"FAIRFRONT_MINUTES=24\b"):
         check_time(1200.0, 0.0, "this")

@@ -193,7 +193,7 @@ def test_one_of_ones_own_goes_all_the_way(own: str, tmp_path: Path) -> None:
 def test_one_of_ones_own_makes_a_run_and_a_card(asked: dict[str, str], tmp_path: Path) -> None:
     data = datasets.load("letters")
     file = csv_of(tmp_path / "letters.csv", data.columns)
-    known: dict[str, Any] = {"target": data.target, "favourable": data.favourable, "n_points": 4, "stability": 2}
+    known: dict[str, Any] = {"target": data.target, "favourable": data.favourable, "n_points": 4}
     run = ff.trace_table(file, groups="group", progress=False, **known, **asked)
     run.save(tmp_path / "run")
     run = ff.load(tmp_path / "run")
@@ -216,7 +216,7 @@ def test_a_loss_of_amounts_is_a_regression(tmp_path: Path) -> None:
     assert ff.load(tmp_path / "front").facts == front.facts
     front.to_html(tmp_path / "page.html")
     file = csv_of(tmp_path / "amounts.csv", {"one": X[:, 0], "amount": AMOUNT, "group": A})
-    asked |= {"target": "amount", "groups": "group", "n_points": 3, "stability": 2}
+    asked |= {"target": "amount", "groups": "group", "n_points": 3}
     run = ff.trace_table(file, progress=False, **asked)
     assert "log_cosh" in run.select(id=int(run.frontier.ids[0])).card.replace("\\", "")
 

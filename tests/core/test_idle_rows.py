@@ -91,7 +91,7 @@ def test_a_scorer_leaves_them_out() -> None:
 
 def test_a_table_leaves_them_out_and_says_how_many() -> None:
     frame = pd.DataFrame({"x": X[:, 0], "z": X[:, 1], "g": A, "y": Y, "w": WEIGHT})
-    options: dict[str, Any] = {"target": "y", "groups": "g", "favourable": 1, "weight": "w", "stability": 0}
+    options: dict[str, Any] = {"target": "y", "groups": "g", "favourable": 1, "weight": "w"}
     whole = ff.trace_table(frame, **options, progress=False)
     some = ff.trace_table(frame[KEPT], **options, progress=False)
     assert whole.manifest["split"]["rows"] == some.manifest["split"]["rows"]

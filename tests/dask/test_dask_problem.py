@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import fairfront as ff
-from fairfront.exceptions import InputError
 from fairfront.problems import linear_problem
 from fairfront.problems.dask.problem import DaskProblem
 from fairfront.tracing import trace_problem
@@ -110,16 +109,6 @@ def test_hessians_that_are_never_formed_solve_alike() -> None:
 
 
 class TestAfterTracing:
-    def test_refine_lays_the_problem_out_again(self) -> None:
-        X, y, rows, options = given(n=400)
-        near = ff.trace(X, y, **rows, **options, n_points=3, progress=False)
-        away = ff.trace(far(X), far(y), **far(rows), **options, n_points=3, progress=False)
-        one = near.refine(X, y, **rows, between=(0, 1), n=1)
-        two = away.refine(far(X), far(y), **far(rows), between=(0, 1), n=1)
-        assert_same(one, two)
-        with pytest.raises(InputError, match="all rows in memory"):
-            away.stability(far(X), far(y), **far(rows), n=2, progress=False)
-
     def test_the_frontier_holds_nothing_of_dask(self) -> None:
         X, y, rows, options = given(n=400)
         front = ff.trace(far(X), far(y), **far(rows), **options, n_points=3, progress=False)

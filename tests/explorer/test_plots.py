@@ -64,17 +64,6 @@ def test_panels_share_the_point_and_return_their_axes() -> None:
         plot_panels(front, ax=pair[:1])
 
 
-def test_stability_gives_the_loss_its_band() -> None:
-    data = ff.datasets.load_loans(n=900, seed=1)
-    keep = data.columns["group"] != "C"
-    X, y, group = data.matrix("one_hot")[0][keep], data.y[keep], data.columns["group"][keep]
-    front = ff.trace(X, y, sensitive_features=group, n_points=3)
-    stability = front.stability(X, y, sensitive_features=group, n=4, progress=False)
-    ax = front.plot(stability=stability)
-    (band,) = [c for c in ax.collections if "Poly" in type(c).__name__]
-    assert band.get_paths()[0].vertices[:, 1].max() == pytest.approx(stability.loss[:, 1].max())
-
-
 def test_bars_are_rates_with_wilson_intervals() -> None:
     front = loans()[0]
     chosen = int(front.ids[-1])

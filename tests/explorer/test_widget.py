@@ -1,4 +1,4 @@
-"""The widget: what it sends may be shared, the slider chooses, and where it stops a point is solved."""
+"""The widget: what it sends may be shared, and the slider chooses."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 
 import fairfront as ff
-from fairfront.exceptions import InputError
-from fairfront.explorer.notebook import points_of, refined
+from fairfront.explorer.notebook import points_of
 from fairfront.explorer.page import asset
 from fairfront.measures.published import published
-from tests.support.extras import need
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 RULE = {"approval_rate": 0.5}
@@ -42,45 +40,6 @@ def test_what_is_sent_may_be_shared(front: ff.Frontier) -> None:
     np.testing.assert_array_equal(sent["columns"]["tpr_gap"], shown["tpr_gap"][order])
     assert "rates on validation" in sent["head"]
     assert sent["marks"][0] == "unconstrained"
-
-
-def test_a_point_between_is_judged_by_the_same_rule(front: ff.Frontier) -> None:
-    more = refined(front, (1, 2), TRAIN, HELD)
-    assert len(more) == len(front) + 1
-    assert more.record("validation").rule == front.record("validation").rule
-    places = [more.place(each) for each in front.ids]
-    np.testing.assert_array_equal(more.column("error")[places], front.column("error"))
-
-
-def test_rows_come_in_pairs_and_threes(front: ff.Frontier) -> None:
-    with pytest.raises(InputError, match="one of train and validation"):
-        front.widget(train=TRAIN)
-    with pytest.raises(InputError, match="validation has 2 parts, expected 3"):
-        front.widget(train=TRAIN, validation=HELD[:2])
-
-
-def test_choosing_and_solving(front: ff.Frontier) -> None:
-    need("anywidget")
-    widget = front.widget(train=TRAIN, validation=HELD)
-    assert widget.chosen == 0
-    widget.chosen = 2
-    assert widget.front.select(id=widget.chosen) is not None
-    new = widget.refine(1, 2)
-    assert widget.chosen == new
-    assert new in widget.points["ids"]
-    assert len(widget.front) == len(front) + 1
-    widget._asked(None, {"between": [1, 99]}, [])
-    assert "99" in widget.said
-    widget._asked(None, HOSTILE, [])
-    assert len(widget.front) == len(front) + 1
-
-
-def test_without_rows_nothing_is_solved(front: ff.Frontier) -> None:
-    need("anywidget")
-    widget = front.widget()
-    assert not widget.solves
-    with pytest.raises(InputError, match="has no rows"):
-        widget.refine(0, 1)
 
 
 def test_the_script_makes_text_only_through_text_nodes() -> None:
@@ -115,8 +74,6 @@ def test_the_slider_chooses_in_a_browser(browser: Any, front: ff.Frontier) -> No
     page.keyboard.press("ArrowRight")
     assert page.evaluate("window.sent") == [points["ids"][1]]
     assert f"{points['columns']['tpr_gap'][1]:.4f}" in page.inner_text("table")
-    page.get_by_role("button").click()
-    assert page.evaluate("window.sent[1]") == {"between": points["ids"][1:3]}
     page.evaluate("text => window.model.set('said', text)", HOSTILE)
     assert page.inner_text("[role=status]") == HOSTILE
     assert page.locator("img").count() == 0

@@ -168,21 +168,6 @@ def test_unequal_weights_make_candidates_less_sure() -> None:
     assert half.evaluations["validation"].n == len(y) // 2
 
 
-def test_candidates_over_a_traced_frontier() -> None:
-    X, y, group = data()
-    front = ff.trace(X, y, sensitive_features=group, n_points=4, progress=False)
-    front = front.evaluate(X, y, sensitive_features=group)
-    own = ff.Frontier.from_models(models(X, y, group), X, y, sensitive_features=group)
-    table = front.overlay(own, "error", "tpr_gap")
-    assert table["source"].tolist() == [0] * len(front) + [1] * len(own)
-    axes = np.column_stack([table["error"], table["tpr_gap"]])
-    assert table["dominated"].tolist() == (~ff.pareto.nondominated(axes)).tolist()
-    assert "champion" in table["name"]
-    other = ff.Frontier.from_models(models(X, y, group), X[:400], y[:400], sensitive_features=group[:400])
-    with pytest.raises(ff.InputError, match="different rows"):
-        front.overlay(other)
-
-
 def test_bad_candidates_are_one_sentence() -> None:
     X, y, group = data()
     model = LogisticRegression().fit(X, y)

@@ -65,17 +65,6 @@ def test_levelling_down_is_told_wherever_it_is_true(front) -> None:
     assert (worst_errors(record) >= record["error"]).all()
 
 
-def test_both_units_are_on_the_same_axes(front, rows) -> None:
-    X, y, group = (each[:2000] for each in rows)
-    held = tuple(each[2000:] for each in rows)
-    rules = ff.trace(X, y, sensitive_features=group, favourable="repaid", units="rates", n_points=6)
-    rules = rules.evaluate(held[0], held[1], sensitive_features=held[2])
-    both = front.overlay(rules)
-    assert both["source"].tolist() == [0] * len(front) + [1] * len(rules)
-    np.testing.assert_array_equal(both["tpr_gap"][both["source"] == 1], rules.column("tpr_gap"))
-    assert not both["dominated"].all()
-
-
 def test_a_point_has_notes_of_its_own(front) -> None:
     N = len(front)
     error = np.tile([0.2, 0.1], (N, 1))

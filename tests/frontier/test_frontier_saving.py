@@ -169,19 +169,6 @@ def test_the_picture_is_the_same(pair) -> None:
     assert drawn[0] == drawn[1]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["plain", "numbers", "smoothed hinge", "classes", "regression", "floor", "options"])
-def test_points_are_solved_again_the_same(name, tmp_path) -> None:
-    front, (X, y, group), options = traced(name)
-    front.save(tmp_path / "f")
-    found = load_frontier(tmp_path / "f")
-    between = int(front.ids[0]), int(front.ids[1])
-    one, two = (f.refine(X, y, sensitive_features=group, between=between, n=2, **options) for f in (front, found))
-    same_record(one.models, two.models)
-    one, two = (f.stability(X, y, sensitive_features=group, n=2, progress=False, **options) for f in (front, found))
-    same_record(one, two)
-
-
 def test_equal_frontiers_give_equal_files_and_saving_again_changes_nothing(tmp_path) -> None:
     front, *_ = traced("plain")
     front.save(tmp_path / "a")

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.special import expit
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.metrics import roc_auc_score
 
 import fairfront as ff
 from fairfront.frontier.frontier_columns import subset
@@ -98,82 +97,6 @@ def test_hinges_are_solved_by_rounding_and_judged_as_they_are(data) -> None:
     assert front.gaps[-1, 0] < 0.1 * front.gaps[0, 0]
 
 
-@pytest.mark.parametrize("notion", ["equal_opportunity", "group_loss", "demographic_parity"])
-def test_refine_adds_solved_points_between_two(data, notion) -> None:
-    X, y, group = data
-    front = ff.trace(X, y, sensitive_features=group, notion=notion, n_points=6).evaluate(X, y, sensitive_features=group)
-    ids = front.ids[[2, 3]]
-    finer = front.refine(X, y, sensitive_features=group, between=tuple(ids), n=4)
-    assert len(finer) == len(front) + 4
-    assert not finer.evaluations
-    for i in front.ids:
-        np.testing.assert_array_equal(finer.models.coef[finer.place(i)], front.models.coef[front.place(i)])
-        assert finer.status[finer.place(i)] is front.status[front.place(i)]
-    new = [finer.place(i) for i in finer.ids if i not in front.ids]
-    low, high = sorted(front.gaps[[front.place(i) for i in ids]].max(axis=1))
-    np.testing.assert_allclose(np.sort(finer.gaps[new].max(axis=1)), np.linspace(low, high, 6)[1:-1], atol=1e-7)
-    assert all(finer.kkt[place] <= 1e-8 and finer.status[place].solved for place in new)
-    assert (np.diff(finer.gaps.max(axis=1)) <= 1e-9).all()
-
-
-def test_refine_and_stability_refuse_other_data(front, data) -> None:
-    X, y, group = data
-    other = (X.iloc[:-1], y[:-1], group[:-1])
-    for X2, y2, g2 in (other, (X * 1.001, y, group), (X, y, np.roll(group, 1)), draw(1)):
-        for tool, options in ((front.refine, {"between": (0, 1)}), (front.stability, {"n": 2})):
-            with pytest.raises(ff.InputError, match="not the data that the frontier was traced on"):
-                tool(X2, y2, sensitive_features=g2, **options)
-    with pytest.raises(ff.InputError, match="is not on this frontier"):
-        front.refine(X, y, sensitive_features=group, between=(0, 999))
-    cents = ff.trace(X, 1e-6 * X["income"], sensitive_features=group, loss="squared", notion="group_loss", n_points=3)
-    with pytest.raises(ff.InputError, match="not the data"):
-        cents.refine(X, 2e-6 * X["income"], sensitive_features=group, between=(0, 1))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("notion", ["equal_opportunity", "group_loss"])
-def test_stability_bands(data, notion) -> None:
-    X, y, group = data
-    front = ff.trace(X, y, sensitive_features=group, notion=notion, n_points=4)
-    given = {"sensitive_features": group, "n": 15, "progress": False}
-    bands, again, other = (front.stability(X, y, random_state=seed, **given) for seed in (3, 3, 4))
-    assert bands.n == 15
-    for name in ("loss", "gap", "coef", "flips"):
-        np.testing.assert_array_equal(getattr(bands, name), getattr(again, name))
-    assert not np.array_equal(bands.coef, other.coef)
-    W = np.concatenate([front.models.coef, front.models.intercept[:, :, None]], axis=2)
-    inside = (bands.coef[..., 0] <= W) & (bands.coef[..., 1] >= W)
-    assert inside.mean() >= 0.8
-    assert 0.0 <= bands.flips.min() < bands.flips.max() <= 1.0
-    assert (bands.loss[:, 0] < bands.loss[:, 1]).all()
-
-
-@pytest.mark.parametrize("favourable", ["yes", "no"])
-def test_stability_decides_at_the_operating_point(data, favourable) -> None:
-    X, y, group = data
-    front = ff.trace(X, y, sensitive_features=group, favourable=favourable, n_points=3)
-    given = {"sensitive_features": group, "n": 5, "progress": False, "random_state": 0}
-    half, same, few = (
-        at.stability(X, y, **given).flips
-        for at in (front, *(front.evaluate(X, y, sensitive_features=group, cutoff=cut) for cut in (0.5, 0.95)))
-    )
-    assert half.min() > 0.0
-    np.testing.assert_allclose(same, half, atol=1e-12)
-    assert (few < 0.5 * half).all()  # hardly anybody is favoured, by a point or by its refits
-
-
-def test_stability_of_plain_training_is_its_bootstrap_inside_cells(data) -> None:
-    X, y, group = data
-    front = ff.trace(X, y, sensitive_features=group, n_points=2)
-    bands = front.stability(X, y, sensitive_features=group, n=100, confidence=0.9, progress=False)
-    rng = np.random.default_rng(9)
-    cells = [np.flatnonzero((group == g) & (y == label)) for g in "ABC" for label in ("no", "yes")]
-    drawn = [np.concatenate([rng.choice(rows, len(rows)) for rows in cells]) for _ in range(100)]
-    coef = np.stack([LogisticRegression().fit(X.iloc[rows], y[rows]).coef_[0] for rows in drawn])
-    ends = np.quantile(coef, [0.05, 0.95], axis=0).T
-    np.testing.assert_allclose(bands.coef[0, 0, :4], ends, atol=0.3 * np.ptp(ends, axis=1).max())
-
-
 @pytest.mark.parametrize("favourable", ["yes", "no"])
 def test_explain_says_what_moved_and_whom(data, favourable) -> None:
     X, y, group = data
@@ -204,20 +127,6 @@ def test_explain_says_what_moved_and_whom(data, favourable) -> None:
     assert (alone.group_auc, alone.flips) == (None, {})
     with pytest.raises(ff.InputError, match="needs X, y and sensitive_features"):
         front.explain(first, last, X)
-
-
-def test_recalibrate_fits_probabilities_and_keeps_the_order(front) -> None:
-    X, y, group = draw(5)
-    skewed = front.evaluate(X, y, sensitive_features=group)
-    y = np.where(np.random.default_rng(1).random(N) < 0.2, "no", y)  # fewer favourable labels than in training
-    fitted = skewed.recalibrate(X, y)
-    assert not fitted.evaluations
-    np.testing.assert_array_equal(fitted.ids, front.ids)
-    before, after = front.models.scores(X.to_numpy())[:, 0], fitted.models.scores(X.to_numpy())[:, 0]
-    for old, new in zip(before, after, strict=True):
-        np.testing.assert_array_equal(np.argsort(old, kind="stable"), np.argsort(new, kind="stable"))
-        assert log_loss(y == "yes", expit(new)) < log_loss(y == "yes", expit(old)) - 1e-3
-        assert expit(new).mean() == pytest.approx((y == "yes").mean(), abs=1e-2)
 
 
 def test_selection_takes_the_upper_end_of_what_rows_show(front) -> None:

@@ -15,12 +15,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fairfront as ff
 from fairfront.frontier import held_out
+from fairfront.frontier.folds import FOLDS, deal_folds
 from fairfront.frontier.held_out import HeldOut
 from fairfront.frontier.judgement import HeldRows
+from fairfront.frontier.pooled_rows import pool_evaluations
 from fairfront.measures import auc
 from fairfront.measures.cutoffs import Operating
 from fairfront.measures.promises import widened
-from fairfront.solvers.refits import FOLDS, dealt
 from fairfront.tracing import trace_problem
 from tests.support.extras import optional
 
@@ -46,7 +47,7 @@ def test_rows_that_lie_elsewhere_are_judged_on_request(rows) -> None:
     X, y, group = (array.from_array(each, chunks=(100, *each.shape[1:])) for each in rows)
     known = {"sensitive_features": group, "favourable": "yes", "n_points": 3, "progress": False}
     assert not ff.trace(X, y, **known, held_out=None).evaluations
-    assert ff.trace(X, y, **known, held_out=True).evaluations["held_out"].n == len(rows[1])
+    assert ff.trace(X, y, **known, held_out=True).evaluations["held_out"].n == len(rows[1])  # small, so brought here
     with pytest.raises(ff.InputError, match="needs all rows in memory, found Dask collections"):
         ff.trace(X, y, **known, units="rates", held_out=True)
 
@@ -83,9 +84,9 @@ def test_folds_are_as_many_as_there_are_people_and_fewer_than_ten_are_less_sure(
     X, y, group = rows
     known = {"held_out": True, "person": np.arange(N) % 3}
     record = traced((sparse.csr_array(X), y, group), **known).evaluations["held_out"]
-    assert record.made == "3 folds, refitted, standard errors times 1.4"
+    assert record.made == "3 folds, standard errors times 1.4"
     alone = traced((sparse.csr_array(X), y, group), held_out=True).evaluations["held_out"]
-    assert alone.made == "10 folds, refitted"
+    assert alone.made == "10 folds"
     assert record.design[""]["folds"] == pytest.approx(1.4**2)
     closed = traced(rows, held_out={"approval_rate": 0.5}, person=np.arange(N) % 3).evaluations["held_out"]
     assert closed.made == "leave-one-out in closed form; cut-offs placed without each of 3 folds"
@@ -103,13 +104,13 @@ def test_learners_are_fitted_without_as_many_people_as_there_are(rows) -> None:
 @pytest.mark.parametrize(
     "options", [{"loss": "hinge", "n_points": 3}, {"sparse": True}, {"sparse": True, "person": True}]
 )
-def test_folds_are_refitted_where_the_closed_form_does_not_apply(rows, options: dict[str, Any]) -> None:
+def test_folds_serve_where_the_closed_form_does_not_apply(rows, options: dict[str, Any]) -> None:
     X, y, group = rows
     given = (sparse.csr_array(X) if options.get("sparse") else X, y, group)
     asked = {name: value for name, value in options.items() if name not in ("sparse", "person")}
     found = traced(given, held_out=True, person=np.arange(N) // 2 if options.get("person") else None, **asked)
     record = found.evaluations["held_out"]
-    assert record.made == "10 folds, refitted"
+    assert record.made == "10 folds"
     closed = traced(rows, **({} if options.get("sparse") else {"loss": "squared_hinge", "n_points": 3}))
     np.testing.assert_allclose(record["error"], closed.column("error", "held_out"), atol=0.03)
     with pytest.raises(ff.InputError, match="goes on past zero; leave it out"):
@@ -118,7 +119,7 @@ def test_folds_are_refitted_where_the_closed_form_does_not_apply(rows, options: 
 
 def test_folds_are_dealt_evenly_and_keep_people_together() -> None:
     cell, person = np.repeat([0, 1], [205, 95]), np.random.default_rng(0).integers(80, size=300)
-    alone, together = dealt(cell, None), dealt(cell, np.unique(person, return_inverse=True)[1])
+    alone, together = deal_folds(cell, None), deal_folds(cell, np.unique(person, return_inverse=True)[1])
     for part in (alone[:205], alone[205:]):
         counts = np.bincount(part, minlength=FOLDS)
         assert counts.max() - counts.min() <= 1
@@ -135,12 +136,12 @@ def test_folds_of_groups_that_are_probabilities(rows) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             closed = traced((X, y, like)).evaluations["held_out"]
-        assert folds.made == "10 folds, refitted"
+        assert folds.made == "10 folds"
         np.testing.assert_allclose(folds["error"], closed["error"], atol=0.02)
         np.testing.assert_allclose(folds["tpr_gap"], closed["tpr_gap"], atol=0.04)
 
 
-def test_folds_that_are_refitted_to_caps_never_judge_points_past_zero() -> None:
+def test_folds_never_judge_points_past_zero() -> None:
     rng = np.random.default_rng(10)
     group = rng.choice(["a", "b"], 600, p=[0.6, 0.4])
     X = rng.normal(size=(600, 4)) + 0.6 * (group == "b")[:, None]
@@ -150,7 +151,7 @@ def test_folds_that_are_refitted_to_caps_never_judge_points_past_zero() -> None:
     dense, thin = ff.trace(X, y, **known), ff.trace(sparse.csr_matrix(X), y, **known)
     past = [status is ff.solvers.Status.PAST for status in dense.status]
     assert any(past)  # the smallest gap of rates is at the end of the path, which goes on by leave-one-out
-    assert thin.evaluations["held_out"].made == "10 folds, refitted"
+    assert thin.evaluations["held_out"].made == "10 folds"
     assert [status for status, far in zip(dense.status, past, strict=True) if not far] == list(thin.status)
     both = [front.evaluations["held_out"].signed["tpr_gap"][: len(thin), 0] for front in (dense, thin)]
     np.testing.assert_allclose(*both, atol=0.03)
@@ -219,8 +220,7 @@ def test_pooled_counts_add_up(rows) -> None:
     one, two = slice(0, 400), slice(400, N)
     front = traced((X[one], y[one], group[one]), sample_weight=np.linspace(0.5, 2.0, 400))
     front = front.evaluate(X[two], y[two], sensitive_features=group[two])
-    found = front.pool("held_out", "validation")
-    pooled, parts = found.evaluations["pooled"], [front.evaluations[name] for name in ("held_out", "validation")]
+    pooled, parts = front.judged(), [front.evaluations[name] for name in ("held_out", "validation")]
     weights = [each.sums.weight for each in parts]
     assert pooled.n == N
     np.testing.assert_allclose(pooled["error"], np.average([each["error"] for each in parts], axis=0, weights=weights))
@@ -230,7 +230,7 @@ def test_pooled_counts_add_up(rows) -> None:
     np.testing.assert_array_equal(pooled.groups["group"].n, sum(each.groups["group"].n for each in parts))
     assert (pooled["auc"] <= np.maximum(*(each["auc"] for each in parts))).all()
     assert pooled.made == "held_out: leave-one-out in closed form"
-    assert found.choose(least="tpr_gap", on="pooled") in found.ids
+    assert front.choose(least="tpr_gap", on=pooled.name) in front.ids
 
 
 @pytest.mark.filterwarnings("ignore:groups of 'group' that training did not have")
@@ -238,9 +238,7 @@ def test_pooling_is_for_rows_to_choose_on_that_are_known_exactly(rows, tmp_path:
     X, y, group = rows
     front = traced(rows).evaluate(X, y, sensitive_features=group)
     cases = [
-        (front, ("held_out",), "pool got 1 evaluation, expected two or more"),
         (front.evaluate(X, y, sensitive_features=group, name="test"), ("held_out", "test"), "rows for testing"),
-        (front, ("held_out", "nothing"), "no evaluation 'nothing'"),
         (front.evaluate(X, y, sensitive_features=group, approval_rate=0.3), ("held_out", "validation"), "cut-offs"),
         (
             front.evaluate(X, y, sensitive_features=np.where(np.arange(N) < 60, "C", group)),
@@ -250,12 +248,12 @@ def test_pooling_is_for_rows_to_choose_on_that_are_known_exactly(rows, tmp_path:
     ]
     for each, names, said in cases:
         with pytest.raises(ff.InputError, match=said):
-            each.pool(*names)
+            pool_evaluations([each.record(name) for name in names], each.facts, "pooled")
     front.save(tmp_path / "front")
     loaded = ff.load(tmp_path / "front")
     assert loaded.evaluations["held_out"].made == front.evaluations["held_out"].made
     with pytest.raises(ff.InputError, match="read from a file, which has no exact counts"):
-        loaded.pool("held_out", "validation")
+        pool_evaluations(list(loaded.evaluations.values()), loaded.facts, "pooled")
 
 
 def test_nothing_that_is_kept_has_as_many_entries_as_there_are_rows(rows) -> None:
@@ -315,7 +313,7 @@ def test_cut_offs_decide_about_rows_of_a_fold_that_did_not_place_them(
     monkeypatch.setattr(held_out, "judged_scores", lambda front, rows, scores, *_, **__: box.append(scores) or front)
     trace_problem(problem, "newton", n_points=3, held_out=judge, progress=False)
     chance, good = 1.0 / (1.0 + np.exp(-box[0][:, 0])), y == "yes"
-    fold, decided = dealt(good.astype(np.intp), None), np.empty(chance.shape, dtype=bool)
+    fold, decided = deal_folds(good.astype(np.intp), None), np.empty(chance.shape, dtype=bool)
     for f in range(FOLDS):
         for model in range(len(chance)):
             seen, label = np.sort(chance[model, fold != f])[::-1], good[fold != f]
@@ -350,9 +348,9 @@ def test_few_folds_widen_every_figure_and_stay_so_when_pooled() -> None:
     y = (X[:, 0] + rng.logistic(size=400) > 0).astype(int)
     known = {"sensitive_features": group}
     front = ff.trace(X, y, estimator=LogisticRegression(), held_out=True, person=person, progress=False, **known)
-    front = front.evaluate(X, y, **known, person=person).pool("held_out", "validation")
-    known_folds = {name: float(front.evaluations[name].design[""]["folds"]) for name in ("held_out", "pooled")}
-    assert known_folds == pytest.approx({"held_out": 1.4**2, "pooled": (1.4**2 + 1.0) / 2})  # as many rows of each
+    front = front.evaluate(X, y, **known, person=person)
+    known_folds = [float(each.design[""]["folds"]) for each in (front.record("held_out"), front.judged())]
+    assert known_folds == pytest.approx([1.4**2, (1.4**2 + 1.0) / 2])  # as many rows of each
     curved = ff.trace(X, y, notion="auc_parity", n_points=2, progress=False, **known).evaluate(X, y, **known)
     record = curved.evaluations["validation"]
     wide = widened(record, 4.0)
@@ -371,19 +369,3 @@ def test_two_evaluations_are_pooled_once_and_a_saved_run_says_what_it_read(rows,
     again = ff.load(front.save(tmp_path / "front"))
     assert "validation alone" in again.choice(**rule).words[-1]
     assert again.choice(**rule, on="held_out").note == ""
-
-
-def test_stability_is_measured_up_to_zero(rows) -> None:
-    X, y, group = rows
-    far, near = (traced(rows, held_out=False, solver=ff.Newton(overshoot=each)) for each in (0.6, 0.0))
-    past = np.array([status is ff.Status.PAST for status in far.status])
-    assert past.any()
-    asked = {"sensitive_features": group, "n": 4, "random_state": 1, "progress": False}
-    bands = far.stability(X, y, **asked)
-    assert np.isnan(bands.loss[past]).all()
-    assert np.isnan(bands.flips[past]).all()
-    assert np.isfinite(bands.coef[~past]).all()
-    plain = near.stability(X, y, **asked)
-    np.testing.assert_allclose(bands.loss[far.plain], plain.loss[near.plain], rtol=1e-6)
-    with pytest.raises(ff.InputError, match="goes on past zero"):
-        far.refine(X, y, sensitive_features=group, between=(0, 1))

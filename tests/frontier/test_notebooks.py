@@ -126,18 +126,10 @@ def test_an_explanation_shows_coefficients(front: ff.Frontier) -> None:
     assert read(many).text.count(HOSTILE) <= TOP + 3
 
 
-def test_stability_shows_its_bands(front: ff.Frontier) -> None:
-    X, y, group = rows()
-    refits = front.stability(X, y, sensitive_features={HOSTILE: group}, n=3, random_state=0, progress=False)
-    text = read(refits).text
-    assert "95% bands of 3 bootstrap refits" in text
-    assert f"{refits.loss[1, 0]:.4f} to {refits.loss[1, 1]:.4f}" in text
-
-
 def test_a_chosen_model_and_its_run_show_themselves() -> None:
     columns = {"x": rows()[0][:, 0], "z": rows()[0][:, 1], "target": rows()[1], "group": rows()[2]}
     pandas = pytest.importorskip("pandas")
-    settings = {"target": "target", "favourable": "yes", "groups": "group", "n_points": 3, "stability": 0}
+    settings = {"target": "target", "favourable": "yes", "groups": "group", "n_points": 3}
     run = ff.trace_table(pandas.DataFrame(columns), **settings)
     assert "run.select" in read(run).text
     model = run.select(id=1)

@@ -195,15 +195,6 @@ def test_saved_frontiers_keep_their_operating_point(tmp_path: Any) -> None:
     )
 
 
-def test_other_points_need_the_rows_again() -> None:
-    train, held, _ = parts(1800)
-    front = judged(traced(train, n_points=4), held, approval_rate=0.8)
-    ids = [int(i) for i in front.ids[:2]]
-    more = front.refine(train[0], train[1], sensitive_features=train[2], between=(ids[0], ids[1]), n=1)
-    assert not more.evaluations
-    assert isinstance(more.select(id=ids[0]), LogisticRegression)
-
-
 def test_ties_are_decided_alike_and_the_nearest_rate_is_taken() -> None:
     X = np.repeat(np.arange(5.0), 40)[:, None]
     rng = np.random.default_rng(0)
@@ -343,19 +334,6 @@ def test_the_shells_own_choice_is_not_a_knee_that_decides_everyone_alike() -> No
     assert np.mean(decided == "passed") <= 0.99
     assert not shell.frontier_.evaluations
     assert shell.chosen_id_ != shell.frontier_.choose(knee=True)  # the knee itself lets nearly everyone pass
-
-
-def test_rules_are_not_mixed_in_an_overlay() -> None:
-    train, held, _ = parts(1800)
-    front = judged(traced(train, n_points=3), held, approval_rate=0.8)
-    model = LogisticRegression().fit(train[0], train[1])
-    half = ff.Frontier.from_models({"m": model}, *held[:2], sensitive_features=held[2], favourable="passed")
-    with pytest.raises(ff.InputError, match=r"approval rate 0\.8; no operating point was given"):
-        front.overlay(half)
-    same = ff.Frontier.from_models(
-        {"m": model}, *held[:2], sensitive_features=held[2], favourable="passed", approval_rate=0.8
-    )
-    assert len(front.overlay(same)["dominated"]) == len(front) + 1
 
 
 @pytest.mark.parametrize("favourable", ["passed", "failed"])

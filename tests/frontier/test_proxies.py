@@ -260,7 +260,6 @@ def test_the_command_traces_with_probabilities(traced: tuple[Path, Path, Any]) -
     assert found.manifest["features"] == ["x", "z"]
     assert found.manifest["settings"]["group_probabilities"] == ["p_black", "p_white"]
     assert "probabilities" in found.manifest["sensitive"]["evaluation"]
-    assert "found probabilities" in found.stability["why_not"]
     shown = run("show", folder)
     assert "usually understate gaps between people" in shown.output
     assert "understate" in json.loads(run("show", folder, "--json").stdout)["notes"][0]
@@ -294,7 +293,7 @@ def test_what_probabilities_cannot_do_is_said(tmp_path: Path, option: str) -> No
 
 def test_a_table_warns_once(tmp_path: Path) -> None:
     path = proxy_file(tmp_path, 900)
-    options: dict[str, Any] = {"target": "y", "favourable": 1, "drop": "d", "stability": 0, "progress": False}
+    options: dict[str, Any] = {"target": "y", "favourable": 1, "drop": "d", "progress": False}
     found, said = told(lambda: ff.trace_table(path, group_probabilities="p_black,p_white", **options))
     assert len(said) == 1
     assert found.frontier.proxies == ("group",)

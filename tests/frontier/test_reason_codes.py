@@ -75,7 +75,7 @@ def run() -> Any:
     table = pd.DataFrame(students(600))
     random = np.random.default_rng(1)
     table["school"] = random.choice(["north", "south", "west"], 600)
-    known = {"target": "outcome", "groups": "sex", "favourable": "passed", "stability": 0, "progress": False}
+    known = {"target": "outcome", "groups": "sex", "favourable": "passed", "progress": False}
     return ff.trace_table(table, n_points=2, **known), table
 
 

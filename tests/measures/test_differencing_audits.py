@@ -132,7 +132,7 @@ def test_messages_with_the_sizes_of_all_groups_leave_none() -> None:
 def test_three_strays_leave_a_choice_and_true_reasons(tmp_path: Path) -> None:
     """A tiny third group neither makes gaps undefined nor is blamed for what it did not do."""
     file = write_csv(strays(2_000), tmp_path / "rows.csv")
-    base = ("--target", "outcome", "--favourable", "passed", "--groups", "race", "--points", 4, "--stability", 0)
+    base = ("--target", "outcome", "--favourable", "passed", "--groups", "race", "--points", 4)
     said = fairfront("trace", file, *base, "-o", tmp_path / "run")
     assert "not defined" not in said
     chosen = fairfront("select", tmp_path / "run", "--least-gap", "tpr", "--within", "error=0.01", "-o", tmp_path / "m")

@@ -180,7 +180,7 @@ def test_a_run_has_them_on_its_card(tmp_path: Path) -> None:
     lines = ["one,two,answer,group", *(f"{a:.4f},{b:.4f},{y},{g}" for a, b, y, g in zip(*X.T[:2], Y, A, strict=True))]
     file = tmp_path / "rows.csv"
     file.write_text("\n".join(lines))
-    known: dict[str, Any] = {"target": "answer", "favourable": "1", "n_points": 3, "stability": 2, "progress": False}
+    known: dict[str, Any] = {"target": "answer", "favourable": "1", "n_points": 3, "progress": False}
     run = ff.trace_table(file, groups="group", notion="treatment_equality", **known)
     run.save(tmp_path / "run")
     run = ff.load(tmp_path / "run")

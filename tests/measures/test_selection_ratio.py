@@ -191,7 +191,6 @@ def test_a_run_and_its_card_name_the_reference_that_was_taken() -> None:
         favourable="50000+.",
         groups="sex,race:ref=White",
         n_points=3,
-        stability=0,
         min_size=10,
     )
     assert run.reference("sex") == "Female, the largest group; choose another with --groups sex:ref=Male,race:ref=White"

@@ -154,7 +154,7 @@ def test_the_pair_of_a_worst_gap_and_the_people_it_rests_on() -> None:
 def test_trace_and_select_name_the_pair(tmp_path: Path) -> None:
     path = write_csv(census(6_000, seed=3), tmp_path / "rows.csv")
     words = ["trace", str(path), "--target", "income", "--favourable", "50000+.", "--groups", "race,sex"]
-    words += ["--min-size", "10", "--weight", "instance_weight", "--points", "3", "--stability", "0"]
+    words += ["--min-size", "10", "--weight", "instance_weight", "--points", "3"]
     done = CliRunner().invoke(app, [*words, "-o", str(tmp_path / "run")], env={"COLUMNS": "200"})
     assert done.exit_code == 0, done.output
     found = re.findall(

@@ -157,7 +157,7 @@ def test_a_run_of_the_motor_portfolio_has_a_card(tmp_path: Path) -> None:
     file = tmp_path / "motor.csv"
     file.write_text(data.as_csv())
     known: dict[str, Any] = {"target": "frequency", "weight": "exposure", "groups": "group", "n_points": 3}
-    known |= {"drop": ["sex", "claims"], "notion": "actual_over_expected", "stability": 2, "progress": False}
+    known |= {"drop": ["sex", "claims"], "notion": "actual_over_expected", "progress": False}
     run = ff.trace_table(file, loss="poisson", **known)
     run.save(tmp_path / "run")
     run = ff.load(tmp_path / "run")

@@ -59,7 +59,7 @@ KINDS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def runs() -> dict[str, Run]:
-    known: dict[str, Any] = {"stability": 0, "progress": False}
+    known: dict[str, Any] = {"progress": False}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ff.ProxyWarning)
         return {
@@ -124,7 +124,7 @@ def test_words_of_a_column_name_its_attribute():
 def test_rows_without_a_line_on_validation_are_counted_as_ranges(runs):
     data = frame().astype({"group": object})
     data.loc[np.arange(0, 2400, 31), "group"] = None
-    run = ff.trace_table(data, **{**BINARY, "drop": ["three", "p_a", "p_b"]}, n_points=3, stability=0, progress=False)
+    run = ff.trace_table(data, **{**BINARY, "drop": ["three", "p_a", "p_b"]}, n_points=3, progress=False)
     lines = chosen(run).facts["parts"]["validation"]["groups"]["group"]
     part = run.manifest["split"]["rows"]["validation"]
     rest = next(line for line in lines if line["status"] == "missing")
@@ -214,7 +214,7 @@ def test_groups_and_gaps_on_validation_are_those_that_the_rule_read(runs):
 
 def test_every_group_that_training_compared_is_compared_on_test():
     data = ff.datasets.load_loans(n=2600, seed=3).frame()
-    known: dict[str, Any] = {"target": "outcome", "favourable": "repaid", "groups": "group", "stability": 0}
+    known: dict[str, Any] = {"target": "outcome", "favourable": "repaid", "groups": "group"}
     run = ff.trace_table(data, n_points=2, progress=False, **known)
     part = run.select(id=0).facts["parts"]["test"]
     sizes = {line["group"]: line["rows"] for line in part["groups"]["group"]}
@@ -285,7 +285,7 @@ def test_period_and_weights_are_told(runs):
 def test_dates_that_rows_are_not_split_by_are_told():
     data = frame(1200)
     data["born"] = "12.03.1980"
-    known: dict[str, Any] = {**BINARY, "n_points": 2, "stability": 0, "progress": False}
+    known: dict[str, Any] = {**BINARY, "n_points": 2, "progress": False}
     periods = ff.trace_table(data, **known).manifest["split"]["periods"]
     assert [each["column"] for each in periods] == ["applied", "born"]
     assert periods[1]["parts"]["test"] == ["1980-03-12", "1980-03-12"]
@@ -299,7 +299,7 @@ def test_dates_that_rows_are_not_split_by_are_told():
 def test_no_end_of_the_period_is_that_of_a_few_people():
     data = frame(1200)
     data.loc[data.index[:3], "applied"] = "1950-01"
-    run = ff.trace_table(data, **BINARY, split="time:applied:2025-05,2025-09", n_points=2, stability=0, progress=False)
+    run = ff.trace_table(data, **BINARY, split="time:applied:2025-05,2025-09", n_points=2, progress=False)
     assert "1950" not in json.dumps(run.manifest)
 
 
@@ -320,7 +320,7 @@ def test_the_main_part_is_short_and_the_rest_is_below(runs):
     run = runs["linear"].evaluate(frame(1500), name="later", progress=False)
     main, _, rest = chosen(run).card.partition("\n# Appendix\n")
     assert len(main.splitlines()) <= 120
-    for heading in ("Calibration by sex", "Stability", "Reproduction", "Groups on validation", "Groups on later"):
+    for heading in ("Calibration by sex", "Reproduction", "Groups on validation", "Groups on later"):
         assert f"## {heading}\n" in rest
     for heading in ("Performance", "Groups on test, and worst gaps", "Data", "Coefficients", "Limits"):
         assert f"## {heading}\n" in main
@@ -329,7 +329,7 @@ def test_the_main_part_is_short_and_the_rest_is_below(runs):
 def test_many_groups_are_in_the_appendix():
     data = frame(3000)
     data["branch"] = [f"branch {i % 12}" for i in range(len(data))]
-    known: dict[str, Any] = {"stability": 0, "progress": False, "n_points": 2}
+    known: dict[str, Any] = {"progress": False, "n_points": 2}
     run = ff.trace_table(data, **{**BINARY, "groups": "branch"}, **known)
     model = chosen(run)
     main, _, rest = model.card.partition("\n# Appendix\n")
@@ -405,7 +405,7 @@ def test_the_page_lets_nothing_in(runs):
 def test_figures_of_values_have_digits_that_count_whatever_the_unit(scale):
     data = frame()
     data["loan_amount"] *= scale / data["loan_amount"].std()
-    run = ff.trace_table(data, stability=0, progress=False, n_points=5, **KINDS["values"])
+    run = ff.trace_table(data, progress=False, n_points=5, **KINDS["values"])
     model, front = chosen(run), run.frontier
     assert len(run.options()) > 1
 
@@ -483,7 +483,7 @@ def test_ids_that_were_listed(runs):
 def test_exact_counts_leave_the_list_as_it_was_and_say_what_is_rounded(tmp_path):
     data = ff.datasets.load_loans(n=2600, seed=3).frame()
     data.to_csv(tmp_path / "loans.csv", index=False)
-    known: dict[str, Any] = {"target": "outcome", "favourable": "repaid", "groups": "group", "stability": 0}
+    known: dict[str, Any] = {"target": "outcome", "favourable": "repaid", "groups": "group"}
     run = ff.trace_table(tmp_path / "loans.csv", n_points=12, progress=False, **known)
     run = run.evaluate(data.head(900), name="later", progress=False)
     exact = with_exact_counts(run, tmp_path / "loans.csv", progress=False)
@@ -508,7 +508,7 @@ def test_an_edited_card_is_found(runs, tmp_path):
 
 def test_rows_that_cannot_tell_models_apart_are_said_to_be_such():
     data = ff.datasets.load_loans(n=1200, seed=1).frame()
-    known: dict[str, Any] = {"target": "outcome", "favourable": "repaid", "stability": 0, "progress": False}
+    known: dict[str, Any] = {"target": "outcome", "favourable": "repaid", "progress": False}
     run = ff.trace_table(data, groups="sex,region", cross=True, n_points=4, min_size=10, **known)
     said = indistinct_words(run.frontier, "tpr_gap")
     least = np.nanmin(run.frontier.column("tpr_gap", confidence=0.95))

@@ -31,7 +31,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a run, from which a model was chosen twice."""
     home = tmp_path_factory.mktemp("made")
     data = write_csv(ff.datasets.load_loans(n=1200, seed=0).columns, tmp_path_factory.mktemp("rows") / "loans.csv")
-    settings = {"favourable": "repaid", "groups": "group", "drop": ["applied", "sex"], "n_points": 4, "stability": 2}
+    settings = {"favourable": "repaid", "groups": "group", "drop": ["applied", "sex"], "n_points": 4}
     with pytest.warns(ff.GroupWarning):
         ff.trace_table(data, target="outcome", progress=False, **settings).save(home / "run")
     for n, words in enumerate((("--id", 1), ("--knee", "--by", "A. Smith")), start=1):

@@ -24,7 +24,7 @@ from tests.support.seals import edit_json, reseal
 from tests.support.trial import students, write_csv
 
 pd = optional("pandas")
-SETTINGS: dict[str, Any] = {"target": "outcome", "groups": "sex", "favourable": "passed", "stability": 0}
+SETTINGS: dict[str, Any] = {"target": "outcome", "groups": "sex", "favourable": "passed"}
 pytestmark = pytest.mark.filterwarnings("ignore::fairfront.FairfrontWarning")
 
 
@@ -237,7 +237,7 @@ def test_other_kinds_of_runs(tmp_path: Path) -> None:
     frame["p"] = np.where(frame["g"] == "a", 0.8, 0.3)
     frame["q"] = 1 - frame["p"]
     frame["three"] = np.digitize(frame["y"], [-0.5, 0.5])
-    known: dict[str, Any] = {"drop": ["w", "p", "q"], "stability": 0, "n_points": 3, "progress": False}
+    known: dict[str, Any] = {"drop": ["w", "p", "q"], "n_points": 3, "progress": False}
     for settings in (
         {"target": "y", "groups": "g", "loss": "squared", "drop": [*known["drop"], "three"]},
         {"target": "three", "groups": "g", "favourable": 2, "loss": "softmax", "drop": [*known["drop"], "y"]},

@@ -27,7 +27,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run_of(file: Path, **settings: Any) -> Any:
-    known = {"target": "outcome", "groups": "sex", "favourable": "passed", "stability": 0, "progress": False}
+    known = {"target": "outcome", "groups": "sex", "favourable": "passed", "progress": False}
     return trace_table(file, **{**known, **settings})
 
 
@@ -90,7 +90,7 @@ def test_cards_say_the_cutoff_and_test_keeps_it(file: Path, tmp_path: Path) -> N
 def test_without_a_rule_every_output_says_so(file: Path, tmp_path: Path) -> None:
     said = "0.5: no operating point was given"
     run = tmp_path / "run"
-    options = ("--target", "outcome", "--favourable", "passed", "--groups", "sex", "--stability", "0")
+    options = ("--target", "outcome", "--favourable", "passed", "--groups", "sex")
     traced = fairfront("trace", file, *options, "-o", run)
     assert said in traced.stdout
     assert said in fairfront("show", run).stdout
@@ -135,7 +135,7 @@ def test_nothing_is_suggested_where_nothing_decides(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_rules_in_the_shell(file: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    options = ("--target", "outcome", "--favourable", "passed", "--groups", "race", "--stability", "0")
+    options = ("--target", "outcome", "--favourable", "passed", "--groups", "race")
     traced = fairfront("trace", file, *options, "--approval-rate", "0.8", "-o", run)
     assert "Operating point: approval rate 0.8" in traced.stdout
     for rule in (

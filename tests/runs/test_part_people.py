@@ -52,7 +52,7 @@ def test_parts_of_a_run_count_people() -> None:
     frame["good"] = np.where(frame.x + 0.5 * (frame.sex == "m") + rng.normal(size=n) > 0, "yes", "no")
     frame["who"] = [f"p{i}" for i in range(n)]
     long = frame.loc[np.repeat(np.arange(n), 4)].reset_index(drop=True)
-    known = {"target": "good", "favourable": "yes", "groups": "sex", "n_points": 3, "stability": 0}
+    known = {"target": "good", "favourable": "yes", "groups": "sex", "n_points": 3}
     run = trace_table(long, person="who", progress=False, **known)
     card = of_evaluation(run.frontier, 0)
     for id, one in run.tested.items():
@@ -74,7 +74,7 @@ def test_several_classes_of_people_with_several_rows(asked: dict[str, str]) -> N
     rows = np.repeat(np.arange(n), m)
     table = pd.DataFrame({"x": x[rows] + rng.normal(size=n * m), "sex": sex[rows], "y": label[rows], "who": rows + 1})
     known = {"target": "y", "favourable": "high", "groups": "sex", "notion": "equalized_odds", "person": "who"}
-    run = trace_table(table, **known, n_points=4, stability=0, progress=False, **asked)  # type: ignore[arg-type]
+    run = trace_table(table, **known, n_points=4, progress=False, **asked)  # type: ignore[arg-type]
     effects = run.frontier.evaluations["validation"].design["sex"]
     assert effects["recall"].shape == (2, 3)
     assert effects["recall"].max() > 1.5

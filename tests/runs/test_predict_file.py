@@ -56,7 +56,7 @@ def table() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def run(table: pd.DataFrame) -> Any:
-    known = {"target": "outcome", "groups": "sex", "favourable": "- 50000.", "stability": 0, "progress": False}
+    known = {"target": "outcome", "groups": "sex", "favourable": "- 50000.", "progress": False}
     return ff.trace_table(table.drop(columns="=note"), n_points=2, **known)
 
 
@@ -127,7 +127,7 @@ def written(table: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 def test_rows_of_a_part_are_those_that_the_card_was_computed_from(written: Path, tmp_path: Path) -> None:
     """Weights of 0 are in no part; rates are computed here from labels that are joined by the row's number."""
-    known = {"target": "outcome", "groups": "sex", "favourable": "- 50000.", "stability": 0, "progress": False}
+    known = {"target": "outcome", "groups": "sex", "favourable": "- 50000.", "progress": False}
     run = ff.trace_table(written, weight="weight", drop=["=note"], seed=5, split="50/20/30", n_points=3, **known)
     model, rows = run.select(id=1), pd.read_csv(written)
     places = {part: model.part_rows(written, part) for part in ("train", "validation", "test")}
@@ -161,7 +161,7 @@ def test_parts_of_other_rows_are_refused(run: Any, table: pd.DataFrame, written:
         predict_file(model, frame, tmp_path / "out.csv", part="tset")
     with pytest.raises(ff.InputError, match="names 'row', which is the name of a column of predictions"):
         predict_file(model, frame.assign(row=1), tmp_path / "out.csv", part="test", keep=["row"])
-    of_file = ff.trace_table(written, target="outcome", groups="sex", favourable="- 50000.", n_points=2, stability=0,
+    of_file = ff.trace_table(written, target="outcome", groups="sex", favourable="- 50000.", n_points=2,
                              drop=["=note"], split="80/20", progress=False).select(id=0)  # fmt: skip
     with pytest.raises(ff.InputError, match="part is 'validation', expected 'train' or 'test'"):
         of_file.part_rows(written, "validation")

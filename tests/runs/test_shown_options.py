@@ -25,7 +25,7 @@ N = 24
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data = ff.datasets.load_loans(n=3000, seed=2)
-    options: dict[str, Any] = {"target": "outcome", "favourable": "repaid", "groups": "sex", "stability": 0}
+    options: dict[str, Any] = {"target": "outcome", "favourable": "repaid", "groups": "sex"}
     run = ff.trace_table(data.frame(), drop=["applied", "group"], n_points=N, progress=False, **options)
     path: Path = run.save(tmp_path_factory.mktemp("shown") / "run")
     return path

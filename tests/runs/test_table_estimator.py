@@ -34,12 +34,12 @@ def frame() -> Any:
 
 @pytest.fixture(scope="module")
 def run(frame: Any) -> ff.Run:
-    known: dict[str, Any] = {"drop": ["applied"], "stability": 5, "n_points": 12, "progress": False}
+    known: dict[str, Any] = {"drop": ["applied"], "n_points": 12, "progress": False}
     return ff.trace_table(frame, target="outcome", favourable="repaid", groups="sex,group", approval_rate=0.6, **known)
 
 
 def values(frame: Any) -> ff.TableModel:
-    known: dict[str, Any] = {"drop": ["applied", "outcome"], "stability": 0, "n_points": 3, "progress": False}
+    known: dict[str, Any] = {"drop": ["applied", "outcome"], "n_points": 3, "progress": False}
     return ff.trace_table(frame, target="income", loss="squared", groups="sex", **known).model(1)
 
 
@@ -124,7 +124,6 @@ def test_whatever_is_printed_fits_on_a_screen(run: ff.Run, frame: Any) -> None:
         "decision": decision,
         "options": run.options(),
         "front": front,
-        "stability": front.stability(X, y, n=3, progress=False, **rows),
         "explanation": front.explain(0, 5, X, y, **rows),
         "calibration": front.calibration(1, X, y, **rows),
         "thresholds": thresholds,

@@ -8,7 +8,7 @@ import pytest
 
 import fairfront as ff
 
-ASKED = {"target": "outcome", "favourable": "repaid", "groups": "group", "n_points": 3, "stability": 0}
+ASKED = {"target": "outcome", "favourable": "repaid", "groups": "group", "n_points": 3}
 
 
 def test_columns_that_look_sensitive_are_named_unless_they_are_dropped() -> None:

@@ -34,7 +34,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data = ff.datasets.load_loans(n=1200, seed=0)
     data.frame().assign(branch="north").to_csv(home / "loans.csv", index=False)
     words = ("--target", "outcome", "--favourable", "repaid", "--groups", "group", "--drop", "applied", "--drop", "sex")
-    settings = ("--points", 4, "--stability", 2, "--approval-rate", 0.7)
+    settings = ("--points", 4, "--approval-rate", 0.7)
     assert fairfront("trace", home / "loans.csv", *words, *settings, "-o", home / "run").returncode == 0
     rule = ("--at-most", "tpr_gap=0.5", "--by", "A. Smith", "--reason", "pilot")
     assert fairfront("select", home / "run", *rule, "-o", home / "model").returncode == 0
@@ -119,7 +119,6 @@ EDITS: dict[str, tuple[str, Edit]] = {
     "details": tree("details.json", lambda found: found.update(_halved(found))),
     "spaces": text("details.json", ", ", ",  "),
     "test figures": text("test.json", '"rows": ', '"rows": 1'),
-    "stability": text("test.json", '"refits": 2', '"refits": 200'),
     "use of the attribute": tree("manifest.json", lambda found: found["sensitive"].update(threshold="no")),
     "findings": tree("manifest.json", lambda found: found["findings"].append({"columns": ["a"], "kind": "b"})),
     "a missing finding": tree("manifest.json", lambda found: found["findings"].clear()),
@@ -312,7 +311,7 @@ def test_a_run_of_a_data_frame_is_reproduced_from_its_file_and_not_from_another(
     frame = ff.datasets.load_loans(n=1200, seed=0).frame()
     for name, rows in (("same.csv", frame), ("other.csv", frame.assign(income=frame["income"] + 1.0))):
         rows.to_csv(tmp_path / name, index=False)
-    words = {"favourable": "repaid", "groups": "group", "drop": ["applied", "sex"], "n_points": 4, "stability": 0}
+    words = {"favourable": "repaid", "groups": "group", "drop": ["applied", "sex"], "n_points": 4}
     run = ff.trace_table(frame, target="outcome", progress=False, **words)
     run.save(tmp_path / "run")
     run.select(id=1, by="A. Smith").save(tmp_path / "model")

@@ -213,17 +213,6 @@ def test_preferences_and_points_past_zero_are_of_the_hinge() -> None:
     assert (np.sign(beyond.signed_gaps[past, 0]) == -np.sign(beyond.signed_gaps[0, 0])).all()
 
 
-def test_points_between_two_others_are_of_the_hinge() -> None:
-    data, front = rows("german"), traced("german", "newton")
-    X, y, group = data
-    finer = front.refine(X, y, sensitive_features=group, between=(int(front.ids[1]), int(front.ids[2])), n=2)
-    assert len(finer) == len(front) + 2
-    assert finer.certified.all()
-    for i in (2, 3):
-        price, gap = priced(data, finer, i)
-        assert finer.objectives[i, 0] <= weighted_optimum(data, price) - price * gap + 1e-6
-
-
 def test_the_smallest_group_loss_is_that_of_the_hinge() -> None:
     """Of the largest mean hinge of a group, a linear program knows the smallest value (up to the ridge)."""
     X, y, group = rows("german")

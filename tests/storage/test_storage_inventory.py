@@ -26,7 +26,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Saved:
     """Return a folder of every kind, with all files that it may have, and the function that writes it."""
     home = tmp_path_factory.mktemp("saved")
     table = pd.DataFrame(students(2000))
-    known = {"target": "outcome", "groups": "sex", "favourable": "passed", "stability": 0, "progress": False}
+    known = {"target": "outcome", "groups": "sex", "favourable": "passed", "progress": False}
     run = ff.load(ff.trace_table(table, **known, n_points=3).save(home / "first"))
     model, _ = write_choice(run, home / "chosen", {"id": int(run.frontier.ids[0])})
     run = ff.load(home / "first")

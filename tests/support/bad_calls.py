@@ -23,7 +23,6 @@ from fairfront.exceptions import FairfrontError
 from fairfront.objectives import GAPS, LOSSES, NOTIONS
 from tests.support.bad_values import (
     ANY,
-    BETWEEN,
     BOUNDS,
     CALLABLE,
     COLUMNS,
@@ -160,7 +159,7 @@ def faults(call: Call, **bad: Any) -> str:
 
 DATA: dict[str, Any] = {"X": X, "y": Y, "sensitive_features": GROUP}
 VALUES = X[:, 0] + X[:, 1]
-SMALL: dict[str, Any] = {"stability": 0, "progress": False, "n_points": 4, "min_size": 20}
+SMALL: dict[str, Any] = {"progress": False, "n_points": 4, "min_size": 20}
 FITS = ("cv", "fit_params")
 """What a search may be given depends on the rows and on the learner."""
 
@@ -279,21 +278,12 @@ def of_frontier() -> Iterator[Call]:
         given = {"at_most": {"tpr_gap": 1.0}, "within": {"error": 0.5}}
         yield Call(f"Frontier.{method}:within", getattr(f, method), given, {}, ("within",))
     yield Call("Frontier.evaluate", f.evaluate, DATA)
-    given = {"one": "early", "name": "both"}
-    pooled = {"one": NAME, "name": TEXT}
-    two = f.evaluate(**DATA, name="early")
-    yield Call("Frontier.pool", lambda one, name: two.pool(one, "validation", name=name), given, pooled)
-    yield Call("Frontier.refine", f.refine, {**DATA, "between": (0, 1), "n": 1}, {"between": BETWEEN})
-    yield Call("Frontier.stability", f.stability, {**DATA, "n": 2, "progress": False})
     yield Call("Frontier.explain", f.explain, {"before": 0, "after": 1, **DATA}, {"X": MATRIX | "None"})
     yield Call("Frontier.calibration", f.calibration, {"id": 0, **DATA})
-    yield Call("Frontier.recalibrate", f.recalibrate, {"X": X, "y": Y})
     given = {**DATA, "allow_group_at_prediction": True, "n_points": 3, "notion": None, "id": 0, "name": "t"}
     optional = {"notion": NAME | "None", "id": ID | "None"}
     yield Call("Frontier.postprocess", f.postprocess, given | {"sample_weight": None}, optional)
     yield Call("Frontier.evaluate:thresholds", f.postprocess(**given).evaluate, DATA, {}, tuple(DATA))
-    yield Call("Frontier.overlay", f.overlay, {"other": f}, {"other": kind()})
-    yield Call("Frontier.overlay:axes", lambda axis: f.overlay(f, axis), {"axis": "error"}, {"axis": NAME}, ("axis",))
     yield Call("Frontier.save", f.save, {"path": "saved", "overwrite": True}, {"path": PLACE})
     given = {"model": f.select(id=0), "X": X, "reference": X.mean(axis=0), "favourable": None}
     means = entries(NUMBER, lambda each: [0.5, each])
@@ -305,7 +295,7 @@ def of_pages() -> Iterator[Call]:
     f = front()
     for how in ("points", "panels", "groups"):
         given = {"kind": how, "chosen": 0, "on": "validation"} | ({} if how == "panels" else {"confidence": 0.9})
-        given |= {"rate": "tpr", "attribute": None} if how == "groups" else {"bands": True, "stability": None}
+        given |= {"rate": "tpr", "attribute": None} if how == "groups" else {"bands": True}
         given |= {"x": "tpr_gap", "y": "error"} if how == "points" else {}
         different = {"kind": NAME, "x": NAME | "None", "y": NAME, "chosen": ID if how == "groups" else ID | "None"}
         yield Call(f"Frontier.plot:{how}", f.plot, given, different)
@@ -383,7 +373,7 @@ def of_tables() -> Iterator[Call]:
         "reference": NAME | "None",
         "dates": kind("empty dict", "empty list", "empty array"),
     }
-    different |= {"weight": NAME | "None", "stability": kind("None", "zero"), "favourable": kind(), "model": NAME}
+    different |= {"weight": NAME | "None", "favourable": kind(), "model": NAME}
     different |= {"notion": entries(NAME, lambda each: ["group_loss", each], "empty list", "empty array")}
     yield Call("trace_table", ff.trace_table, table, different)
     r = run()

@@ -82,7 +82,6 @@ GOOD: dict[str, dict[str, tuple[str, ...]]] = {
         "favourable": ("repaid",),
         "drop": ("applied", "group"),
         "n_points": ("3",),
-        "stability": ("0",),
     },
     "show": {"run": ("run",)},
     "report": {"run": ("run",), "output": ("out.html",)},
@@ -372,7 +371,7 @@ PYTHON = re.compile(
     r"\b(overwrite|confidence|least|most|small|trusted|cutoff|costs|groups|on)=(?!NUMBER)|\bTrue\b|\bNone\b|Groups\("
     r"|\b(n_points|max_fits|min_size|group_probabilities|use_sensitive|sensitive_features|sample_weight|at_most|at_least"
     r"|scores_or_labels|y_true|control_features|n_resamples)\b"
-    r"|^fairfront: (cutoff|costs|confidence|approval_rate|target|drop|allow|text|numbers|keep|small|stability|id|n) "
+    r"|^fairfront: (cutoff|costs|confidence|approval_rate|target|drop|allow|text|numbers|keep|small|id|n) "
 )
 
 
@@ -453,6 +452,5 @@ ACCEPTED: dict[tuple[str, str], tuple[tuple[str, ...], str]] = {
     ("trace", "cutoff"): (("half",), "a cut-off among the scores"),
     ("trace", "approval_rate"): (("half",), "a share of people"),
     ("trace", "ridge"): (("zero", "half", "two", "huge", "beyond integers"), "any finite number of at least 0"),
-    ("trace", "stability"): (("zero", "two"), "numbers of refits"),
     ("*", "seed"): (("zero", "two", "huge", "beyond integers"), "any whole number of at least 0"),
 }

@@ -317,7 +317,6 @@ OPTIONS: dict[str, Kind] = {
     "sign": kind("None"),
     "bias": SHARE | "zero",
     "on_iterate": CALLABLE | "None",
-    "stability": kind("None"),
     "ax": kind("None"),
     "details": kind("None"),
     "baselines": entries(kind(), lambda each: {"mine": each}, "None", "empty dict"),
@@ -326,7 +325,6 @@ OPTIONS: dict[str, Kind] = {
     "frame": kind(),
 }
 PLACE = kind("text", folder=".")
-BETWEEN = entries(ID, lambda each: (0, each), three=(0, 1, 2), same=(0, 0))
 ROWS = entries(kind("zero", "minus one"), lambda each: [0, each], "empty list", "empty array")
 COLUMNS = entries(kind(), lambda each: ["income", each], "empty list", "empty dict", "empty array")
 BOUNDS = entries(kind("None", "huge", "far", "half", "infinity"), lambda each: [(0.0, each), (0.0, 1.0)], "None")

@@ -15,7 +15,7 @@ from tests.support.cli import command, fairfront
 from tests.support.messy import DROPPED, KINDS, write_messy
 
 READ = {"missing": ["", "k. A."], "target": "decision", "favourable": "paid"}
-QUICK = {"n_points": 3, "stability": 0, "progress": False}
+QUICK = {"n_points": 3, "progress": False}
 DECISIONS = {
     "zip": "'zip' has leading zeros: read as a category of codes.",
     "income": "'income' has amounts in €: read as numbers with a decimal point.",
@@ -54,7 +54,7 @@ def test_every_column_has_its_kind_and_every_decision_is_listed(
 
 def test_from_the_messy_file_to_a_card_and_on(tmp_path: Path) -> None:
     path, later = write_messy(tmp_path / "messy.csv"), write_messy(tmp_path / "later.csv", n=300, seed=5)
-    words = ["--target", "decision", "--favourable", "paid", "--points", "3", "--stability", "0"]
+    words = ["--target", "decision", "--favourable", "paid", "--points", "3"]
     opened = ["--encoding", "cp1252", "--missing", "k. A."]
     split = ["--split", "time:application date:2024-01,2024-07"]
     groups = ["--groups", "race:ref=White,sex"]
@@ -102,7 +102,7 @@ def test_a_decimal_comma_is_said_of_numbers_alone(tmp_path: Path) -> None:
     rows = [f"{1000 + k},{k % 10};{'mw'[k % 2]};{'yn'[k % 3 == 0]}" for k in range(300)]
     path = tmp_path / "amounts.csv"
     path.write_text("\n".join(["amount;sex;paid", *rows]), encoding="utf-8")
-    run = ff.trace_table(path, target="paid", favourable="y", groups="sex", decimal="comma", n_points=3, stability=0)
+    run = ff.trace_table(path, target="paid", favourable="y", groups="sex", decimal="comma", n_points=3)
     said = {tuple(each["columns"]) for each in run.manifest["findings"] if each["kind"] == "read"}
     assert said <= {("amount",)}
 
@@ -121,7 +121,7 @@ def german(path: Path, n: int = 1200, encoding: str = "utf-8-sig", towns: tuple[
     return path
 
 
-GERMAN = ("--target", "Zusage", "--favourable", "ja", "--points", 3, "--stability", 0)
+GERMAN = ("--target", "Zusage", "--favourable", "ja", "--points", 3)
 
 
 def test_money_is_read_and_later_files_are_read_alike(tmp_path: Path) -> None:

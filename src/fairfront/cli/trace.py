@@ -97,9 +97,6 @@ def trace(
         option("FP,FN", "Costs of a false positive and a false negative, such as 5,1; cut-offs minimise the cost."),
     ] = None,
     ridge: Annotated[Number, option("NUMBER", "Ridge penalty (default: 1 / sum of weights).")] = None,
-    stability: Annotated[
-        int | None, option("N", "Number of bootstrap refits (default: 20 unless the data are large).", min=0)
-    ] = None,
     seed: words.Seed = 0,
     json_output: words.AsJson = False,
     overwrite: words.Overwrite = False,

@@ -14,7 +14,7 @@ NAMES = (
     "allow approval_rate at_least at_most confidence costs cross cutoff decimal delimiter drop encoding "
     "favourable group_probabilities groups id improve incumbent incumbent_decision incumbent_score keep "
     "labelled_only_if loss max_fits max_seconds nobody_worse min_size notion overwrite part ridge small split "
-    "stability compare control person reasons strata surrogate target text units use_sensitive "
+    "compare control person reasons strata surrogate target text units use_sensitive "
     "weight within"
 )
 OPTIONS = {name: f"--{name.replace('_', '-')}" for name in NAMES.split()} | {

@@ -1,11 +1,10 @@
 """Frontiers in notebooks: what may be shared of their points, as a table with a small picture, or as a widget.
 
-The widget (extra ``notebook``) has a slider that chooses, and where it stops can be solved.
+The widget (extra ``notebook``) has a slider that chooses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
@@ -13,20 +12,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import FairfrontError, InputError, require
+from ..exceptions import require
 from ..frontier import Frontier
 from ..frontier.judgement import is_test, operating_words
 from ..frontier.selection import plain_place, walk
-from ..measures.cutoffs import Operating
 from ..measures.published import published
 from ..objectives import Array
 from ..records import html_record, html_table
-from ..validation import counted, refuse
+from ..validation import counted
 from .details import detailed
 from .page import asset
 
 ROWS, WIDTH, HEIGHT, PAD = 12, 360, 200, 46
-Rows = Sequence[Any]
 AFTER = "front.to_html(path) writes the explorer; front.select(...) gives a model."
 GREY, BLUE, DARK = "#a9b3c1", "#0072b2", "#3c4654"
 
@@ -129,24 +126,14 @@ def _scaled(values: Array, known: NDArray[np.bool_], start: float, end: float) -
     return np.asarray(start + (0.04 + 0.92 * share) * (end - start))
 
 
-def frontier_widget(front: Frontier, *, train: Rows | None = None, validation: Rows | None = None) -> Any:
+def frontier_widget(front: Frontier) -> Any:
     """Return a widget whose ``chosen`` is the id of the point that the slider is at, and ``front`` the frontier.
 
     Parameters
     ----------
     front : Frontier
         Figures are those of validation, or of the first evaluation that is not test, as they may be shared.
-    train, validation : (X, y, sensitive_features), optional
-        The rows that the frontier was traced and judged on: with both, a button solves a point between two others, and
-        judges it by the same rule. They stay in Python.
     """
-    if (train is None) != (validation is None):
-        raise InputError("widget got one of train and validation, expected both, to solve further points, or none.")
-    for name, rows in (("train", train), ("validation", validation)):
-        if rows is not None and not isinstance(rows, tuple | list):
-            raise refuse(name, rows, "a tuple of X, y and sensitive_features")
-        if rows is not None and len(rows) != 3:
-            raise InputError(f"{name} has {len(rows)} parts, expected 3: X, y and sensitive_features.")
     anywidget = require("anywidget", "notebook", "front.widget()")
     traitlets = require("traitlets", "notebook", "front.widget()")
 
@@ -155,32 +142,12 @@ def frontier_widget(front: Frontier, *, train: Rows | None = None, validation: R
         points = traitlets.Dict().tag(sync=True)
         chosen = traitlets.Int().tag(sync=True)
         said = traitlets.Unicode().tag(sync=True)
-        solves = traitlets.Bool(train is not None).tag(sync=True)
+        solves = traitlets.Bool(False).tag(sync=True)
 
         def __init__(self, given: Frontier) -> None:
             self.front = given
             first = points_of(given)
             super().__init__(points=first, chosen=first["ids"][0])
-            self.on_msg(self._asked)
-
-        def _asked(self, _: Any, message: Any, buffers: Any) -> None:
-            """Solve between two ids that the page names; whatever is wrong with them is said, not raised."""
-            try:
-                one, two = (int(each) for each in message["between"])
-                self.refine(one, two)
-            except (FairfrontError, KeyError, TypeError, ValueError) as error:
-                self.said = str(error)
-
-        def refine(self, one: int, two: int) -> int:
-            """Solve the point midway between two, choose it, and return its id."""
-            if train is None or validation is None:
-                raise InputError("this widget has no rows, expected those of training; pass train= and validation=.")
-            known = set(self.front.ids.tolist())
-            self.front = refined(self.front, (one, two), train, validation)
-            self.points = points_of(self.front)
-            (new,) = set(self.front.ids.tolist()) - known
-            self.chosen, self.said = int(new), f"id {new} was solved."
-            return int(new)
 
     return FrontierWidget(front)
 
@@ -200,18 +167,3 @@ def points_of(front: Frontier) -> dict[str, Any]:
             name: [float(v) if np.isfinite(v) else None for v in shared.column(name)[places]] for name in shared.columns
         },
     }
-
-
-def refined(front: Frontier, between: tuple[int, int], train: Rows, validation: Rows) -> Frontier:
-    """Return the frontier with one point more, judged again by the rule that validation was judged by."""
-    record = front.evaluations.get("validation")
-    rule = Operating() if record is None or record.operating is None else record.operating.rule
-    more = front.refine(train[0], train[1], sensitive_features=train[2], between=between, n=1)
-    return more.evaluate(
-        validation[0],
-        validation[1],
-        sensitive_features=validation[2],
-        cutoff=rule.cutoff,
-        approval_rate=rule.approval_rate,
-        costs=rule.costs,
-    )

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ..exceptions import InputError
 from ..frontier import Facts, Frontier
 from ..frontier.cautions import notes_of
-from ..frontier.judgement import is_test, operating_words
+from ..frontier.judgement import check_comparable, is_test, operating_words
 from ..frontier.models import Models, Places
 from ..frontier.selection import plain_place, promised, walk
 from ..measures import ClassRates, Evaluation, GroupRates, PerGroup
@@ -119,7 +119,9 @@ def _points(front: Frontier) -> dict[str, Any]:
 def _baseline(front: Frontier, name: str, other: Frontier, on: str | None, small: int) -> dict[str, Any]:
     if on is None:
         raise InputError("baselines are compared on rates, expected an evaluation; call front.evaluate(...) first.")
-    front.overlay(other, next(iter(front.evaluations[on].columns)), on=on)
+    if on not in other.evaluations:
+        raise InputError(f"both frontiers need the evaluation {on!r}; call evaluate on the same rows.")
+    check_comparable(front.evaluations[on], other.evaluations[on])
     part, names = _part(other, other.evaluations[on], front.facts, small), other.models.names
     points = [str(label) for label in (names if names is not None else other.ids)]
     return {"name": name, "points": points, "columns": part["columns"], "attributes": part["attributes"]}

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
 from ..exceptions import InputError
-from ..measures.calibration import Calibration, calibration_table, fit_platt
-from ..measures.figures import larger_is_better
+from ..measures.calibration import Calibration, calibration_table
 from ..measures.moves import flips
 from ..objectives import warn_of_names
-from ..pareto import nondominated
-from ..validation import check_instance, check_text
-from ..validation.inputs import check_labels, check_weights
 from .estimator_models import at_cutoff
 from .explanation import Explanation
 from .frontier_columns import FrontierColumns
-from .judgement import check_comparable, checked_features, encode_labels, held_rows
+from .judgement import held_rows
 from .linear_models import LinearModels
 
 ROUNDING = 1e-9
@@ -72,36 +67,6 @@ class Frontier(FrontierColumns):
         from .candidates import from_scores
 
         return from_scores(scores, y, sensitive_features=sensitive_features, **options)
-
-    def overlay(self, other: Frontier, *axes: str, on: str | None = None) -> dict[str, Any]:
-        """Return both frontiers' points in one table: whose (source 0 or 1), id, name, the axes, and who is dominated.
-
-        A point without a figure is dominated.
-
-        Parameters
-        ----------
-        other : Frontier that was evaluated on the same rows by the same rule
-        *axes, on : str
-            Figures to compare on, by default ``error`` and ``tpr_gap``, and their evaluation, by default "validation".
-        """
-        check_instance(other, Frontier, "other", "a Frontier")
-        on = "validation" if on is None else check_text(on, "on", "the name of an evaluation")
-        first, second = (f.evaluations.get(on) for f in (self, other))
-        if first is None or second is None:
-            raise InputError(f"both frontiers need the evaluation {on!r}; call evaluate on the same rows.")
-        check_comparable(first, second)
-        axes = axes or ("error", "tpr_gap")
-        columns = {axis: np.concatenate([self.column(axis, on), other.column(axis, on)]) for axis in axes}
-        signed = [-values if larger_is_better(axis) else values for axis, values in columns.items()]
-        costs = np.column_stack([np.where(np.isnan(values), np.inf, values) for values in signed])
-        names = [str(name) for each in (self, other) for name in (each.models.names or each.ids)]
-        return {
-            "source": np.repeat([0, 1], [len(self), len(other)]),
-            "id": np.concatenate([self.ids, other.ids]),
-            "name": np.array(names, dtype=object),
-            **columns,
-            "dominated": ~nondominated(costs),
-        }
 
     def select(self, **rule: Any) -> Any:
         """Return the chosen model as a stock scikit-learn estimator that needs no fairfront.
@@ -160,7 +125,7 @@ class Frontier(FrontierColumns):
     def calibration(
         self, id: int, X: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None
     ) -> dict[str, Calibration]:
-        """Return per attribute how well a model's probabilities fit each group; compare with `recalibrate`'s.
+        """Return per attribute how well a model's probabilities fit each group.
 
         Parameters
         ----------
@@ -178,33 +143,6 @@ class Frontier(FrontierColumns):
             )
             for a in held.attributes
         }
-
-    def recalibrate(self, X: Any, y: Any, *, sample_weight: Any = None) -> Frontier:
-        """Return this frontier with probabilities fitted to held-out rows, the same map for every group.
-
-        Every model's scores are scaled and shifted (Platt); decisions at one half move with them, so evaluations are
-        dropped and have to be made again.
-
-        Parameters
-        ----------
-        X, y, sample_weight : the held-out rows
-        """
-        models = self.models
-        if not isinstance(models, LinearModels) or not models.probable.all():
-            raise InputError(
-                "recalibration maps log-odds, expected a frontier of linear models of two classes with the logistic "
-                f"loss, found {type(models).__name__} with loss {self.facts.loss!r}; put estimators into "
-                "CalibratedClassifierCV."
-            )
-        matrix = checked_features(models, X)
-        n = matrix.shape[0]
-        labels, weight = encode_labels(check_labels(y, n), self.facts.task), check_weights(sample_weight, n)
-        lines = [fit_platt(scores, labels == 1, weight) for scores in models.scores(matrix)[:, 0]]
-        slope, offset = np.array(lines).T
-        intercept = models.intercept * slope[:, None] + offset[:, None]
-        moved = replace(models, coef=models.coef * slope[:, None, None], intercept=intercept)
-        points = replace(self.points, certified=np.zeros(len(self), dtype=bool), kkt=np.full(len(self), np.nan))
-        return replace(self, models=moved, points=points, evaluations={})
 
     def postprocess(self, X: Any, y: Any, *, sensitive_features: Any, **options: Any) -> Frontier:
         """Return models with a threshold per group; they need the group at prediction, which has to be allowed.
@@ -248,17 +186,11 @@ class Frontier(FrontierColumns):
 
         return write_explorer(self, path, **options)
 
-    def widget(self, *, train: Any = None, validation: Any = None) -> Any:
-        """Return the frontier as a widget of notebooks (extra ``notebook``); its ``chosen`` is the id at the slider.
-
-        Parameters
-        ----------
-        train, validation : (X, y, sensitive_features), optional
-            The rows that the frontier was traced and judged on; with both, a button solves further points.
-        """
+    def widget(self) -> Any:
+        """Return the frontier as a widget of notebooks (extra ``notebook``); its ``chosen`` is the id at the slider."""
         from ..explorer import frontier_widget
 
-        return frontier_widget(self, train=train, validation=validation)
+        return frontier_widget(self)
 
     def _repr_html_(self) -> str:
         from ..explorer import frontier_fragment

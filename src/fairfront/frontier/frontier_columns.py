@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import narwhals.stable.v1 as nw
 import numpy as np
@@ -18,9 +18,6 @@ from .choice import Choice, choice_of
 from .frontier_figures import FrontierFigures
 from .judgement import asked_of, held_rows, with_notions
 from .selection import Rule
-
-if TYPE_CHECKING:
-    from .linear_frontier import Stability
 
 
 class FrontierColumns(FrontierFigures):
@@ -74,19 +71,6 @@ class FrontierColumns(FrontierFigures):
             record = held.with_scores(record, *known)
         return replace(self, evaluations={**self.evaluations, name: with_notions(record, self.facts)})
 
-    def pool(self, *names: str, name: str = "pooled") -> Self:
-        """Return this frontier with the rows of several evaluations judged as one, each row by its weight.
-
-        Parameters
-        ----------
-        *names : evaluations of different rows, made in this process, such as "held_out" and "validation"
-        name : that of their common record; its AUC is over pairs of rows of the same evaluation
-        """
-        from .pooled_rows import pool_evaluations
-
-        check_text(name, "name", "the name of the evaluation")
-        return replace(self, evaluations={**self.evaluations, name: pool_evaluations(self, names, name)})
-
     def choose(self, **rule: Any) -> int:
         """Return the id of the point that a rule picks.
 
@@ -105,58 +89,6 @@ class FrontierColumns(FrontierFigures):
         """
         asked = Rule.of(rule)
         return choice_of(self, asked, asked.place(self))
-
-    def refine(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any,
-        control_features: Any = None,
-        between: tuple[int, int],
-        n: int = 5,
-        sample_weight: Any = None,
-    ) -> Self:
-        """Return this frontier with more solved points; evaluations cover the old points only and go.
-
-        Parameters
-        ----------
-        X, y, sensitive_features, control_features, sample_weight
-            The data of training; others are refused.
-        between, n : ids of two points, and how many to add between them, with caps at even distances
-        """
-        from .linear_frontier import refine_between
-
-        rows = (X, y, Within.of(sensitive_features, control_features), sample_weight)
-        return refine_between(self, rows, between, n)
-
-    def stability(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any,
-        control_features: Any = None,
-        n: int = 100,
-        confidence: float = 0.95,
-        sample_weight: Any = None,
-        random_state: int | None = 0,
-        progress: bool | Literal["auto"] = "auto",
-    ) -> Stability:
-        """Solve every point again on bootstrap samples: bands of losses, gaps and coefficients, decisions that flip.
-
-        Parameters
-        ----------
-        X, y, sensitive_features, control_features, sample_weight
-            The data of training; rows are drawn with replacement inside each (group, label) cell. Points past zero have
-            no caps to be refitted to, and bands of NaN.
-        n, confidence, random_state, progress
-            Number of samples, confidence of the bands, seed of the draws, and whether to show a bar.
-        """
-        from .linear_frontier import bootstrap_frontier
-
-        rows = (X, y, Within.of(sensitive_features, control_features), sample_weight)
-        return bootstrap_frontier(self, rows, n, confidence, random_state, progress)
 
     def table(self) -> dict[str, Any]:
         """Return columns as arrays: id, status, loss, loss gaps, and figures of evaluations.

@@ -137,7 +137,7 @@ class FrontierFigures(PointColumns):
         known = POOLS.setdefault(held, WeakKeyDictionary())
         if other not in known:
             try:
-                known[other] = pool_evaluations(self, (held.name, other.name), BOTH)
+                known[other] = pool_evaluations([held, other], self.facts, BOTH)
             except InputError:
                 known[other] = None
         return known[other]

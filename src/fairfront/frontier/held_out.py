@@ -1,8 +1,7 @@
 """Held-out figures of training rows: all points judged on scores by models that were solved without the row.
 
-Two mechanisms: leave-one-out in closed form (`solvers.leave_one_out`), and folds elsewhere: refitted (`solvers.refits`)
-where rows are sparse, weights many, losses rounded, or a point is no minimum along its caps, and by one step each on
-Dask (`solvers.fold_steps`). Scores of rows live as long as it takes to judge them.
+Two mechanisms: leave-one-out in closed form (`solvers.leave_one_out`), and folds (`folds`) where rows are sparse,
+weights many, losses rounded, or a point is no minimum along its caps. Scores live as long as it takes to judge them.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ from ..solvers.base import Request, Solved
 from ..solvers.hard_points import NARROWEST
 from ..solvers.knots import MOST, knot_solver
 from ..solvers.leave_one_out import LeaveOneOut
-from ..solvers.refits import FOLDS, fold_scores, folds_of, too_few_people
 from ..validation import check_choice, counted, is_dask
 from ..validation.inputs import check_labels, check_weights, shape_of, weighted_rows
+from .folds import FOLDS, fold_scores, folds_of, too_few_people
 from .judgement import HeldRows, encode_labels, resolve_attributes, with_notions
 from .models import responses_of
 
@@ -64,8 +63,8 @@ BEYOND = 2.0
 class HeldOut:
     """Training rows to be judged: labels, groups and weights as they were given, and who each row is.
 
-    People are codes in memory. ``closed`` says that the closed form applies, ``far`` that rows stay in their
-    partitions, ``asked`` that it is made whatever it costs; ``rule`` places cut-offs.
+    People are codes in memory. ``closed`` says that the closed form applies, ``asked`` that it is made whatever it
+    costs; ``rule`` places cut-offs.
     """
 
     rows: tuple[Any, Any, Any]
@@ -74,7 +73,6 @@ class HeldOut:
     closed: bool
     asked: bool
     rule: Operating | None = None
-    far: bool = False
 
     @classmethod
     def of(
@@ -89,15 +87,17 @@ class HeldOut:
 
         ``rows`` are labels, groups and weights. What cannot be done is refused where it was asked for.
         """
-        far, codes = not isinstance(problem.rows, Piece), None  # small collections are brought to memory
-        if asked is None and any(map(is_dask, rows)):
+        near, codes = isinstance(problem.rows, Piece), None
+        if not near and asked:
+            raise InputError(NEAR_ROWS.format(spelled(ASKED)))
+        if not near or (asked is None and any(map(is_dask, rows))):
             return None
-        if not far and any(map(is_dask, rows)):
-            from .dask_held_out import brought
+        if any(map(is_dask, rows)):  # small collections are brought to memory
+            from ..problems.dask.problem import brought
 
             y, groups, weight, person = brought(*rows, person)
             rows = (y, groups, weight)
-        if person is not None and not far:
+        if person is not None:
             n = shape_of(rows[0], "y")[0]
             codes = person_codes(person, n, weighted_rows(check_weights(rows[2], n)))
         if asked is False:
@@ -105,7 +105,7 @@ class HeldOut:
         refuse_operating(asked, problem.objectives.task)
         largest = problem.K * (1 if codes is None else int(np.bincount(codes).max()))
         size, n = problem.K * problem.d, problem.rows.n
-        dense = not far and isinstance(problem.piece.design, DenseDesign)
+        dense = isinstance(problem.piece.design, DenseDesign)
         closed = dense and problem.loss.smooth and size <= WEIGHTS and largest <= TOGETHER
         closed = closed and problem.algebra.psi is None and len(problem.layout.averages) * n <= SCORES
         if asked is None and not (closed and isinstance(solver, Newton) and MOST * problem.K * n <= SCORES):
@@ -115,20 +115,14 @@ class HeldOut:
                 f"{spelled(ASKED)} needs points that are solved to tolerance, found solver {solver.name!r}; use "
                 "solver='newton', or leave it out and evaluate on validation rows."
             )
-        if far:
-            from .dask_held_out import no_steps
-
-            if why := no_steps(problem, person):
-                raise InputError(f"{spelled(ASKED)} leaves out folds of Dask collections, {why}")
-            return cls(rows, person, solver, False, True, operating_of(asked), far=True)
         check_memory(8.0 * MOST * problem.K * n, f"held-out scores of {n} rows")
         found = cls(rows, codes, solver, closed, bool(asked), operating_of(asked))
         if not closed and (why := found.no_folds(problem)):
-            raise InputError(f"{spelled(ASKED)} refits folds of these rows, {why}; leave it out.")
+            raise InputError(f"{spelled(ASKED)} leaves out folds of these rows, {why}; leave it out.")
         return found
 
     def no_folds(self, problem: LinearProblem) -> str:
-        """Say why folds cannot be refitted; empty where they can."""
+        """Say why folds cannot be left out; empty where they can."""
         if self.solver.overshoot > 0.0:
             return "which needs points with caps, found overshoot, which goes on past zero"
         cells = problem.layout.cells
@@ -138,12 +132,6 @@ class HeldOut:
         """Add the evaluation; ``solved`` are the frontier's points in its order."""
         if not self.asked and len(solved) * problem.K * problem.rows.n > SCORES:  # as many points were asked for
             return front
-        if self.far:
-            from .dask_held_out import judged_in_folds
-
-            record, bent = judged_in_folds(front, problem, self.solver, solved, HELD_OUT, self.person, self.rule)
-            record = replace(record, made=f"{record.made}; {ROUGH}") if bent else record
-            return replace(front, evaluations={**front.evaluations, HELD_OUT: record})
         scores, made, few = self._scores(front, problem, solved)
         if problem.loss.link:  # far beyond the scores of all rows, an expansion does not hold, as at a floor
             most = (problem.reach(np.stack([each.W for each in solved])) + BEYOND)[:, None, None]
@@ -155,9 +143,9 @@ class HeldOut:
         """Return points past zero where a path to a zero gap has its smallest held-out gap of rates there.
 
         It may fall on: rates and losses do not vanish together. Nothing is added where someone said how many points,
-        nor where folds are refitted to caps, which no point past zero has.
+        nor where folds are solved again for caps, which no point past zero has.
         """
-        if request.preferences is not None or request.n_points is not None or not (self.closed or self.far):
+        if request.preferences is not None or request.n_points is not None or not self.closed:
             return []
         if HELD_OUT not in front.evaluations or front.facts.task.kind == "regression" or self.solver.overshoot > 0.0:
             return []
@@ -185,9 +173,9 @@ class HeldOut:
                 return scores, f"leave-one-out in closed form{_counted(int(clipped.max(initial=0)))}{said}", 0
         twin = problem.framed().with_loss(problem.loss.smoothed(NARROWEST))
         sizes = problem.algebra.violation(front.signed_gaps)
-        W = twin.from_user(front.models.weights)
+        W = twin.from_user(front.models.weights)[plain]
         scores, folds = fold_scores(twin, self.solver, W, sizes, plain, self.person)
-        return scores, f"{folds} folds, refitted", folds if folds < FOLDS else 0
+        return scores, f"{folds} folds", folds if folds < FOLDS else 0
 
 
 def _known(multipliers: Array | None) -> Array:

@@ -22,9 +22,9 @@ from ..objectives import Array, Attribute, Groups, Task, Within, is_likelihood, 
 from ..objectives.strata import Strata
 from ..problems.fit_rows import person_codes
 from ..problems.pieces import feature_names
-from ..solvers.refits import dealt
 from ..validation import check_text, counted
 from ..validation.inputs import check_labels, check_matrix, check_weights, take_rows, weighted_rows
+from .folds import deal_folds
 from .models import Models, second_class
 from .points import Facts
 
@@ -144,7 +144,7 @@ class HeldRows:
             asked = OperatingPoint(asked, asked.place(responses, good, weight, side), probability, name, side)
         decided = second_class(asked, responses, task)
         if apart and isinstance(rule, Operating) and rule.asked != "cutoff":
-            fold = dealt(self.labels, self.person)
+            fold = deal_folds(self.labels, self.person)
             own = replace(asked, cutoffs=rule.place_apart(responses, good, weight, fold, side)[fold])  # (n, N)
             decided = second_class(own, responses.T[..., None], task)[..., 0].T
         return self.judge(task, name, scores, decided, asked)

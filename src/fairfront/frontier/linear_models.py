@@ -72,10 +72,6 @@ class LinearModels(Models):
         rows = np.asarray(places)
         return replace(self, coef=self.coef[rows], intercept=self.intercept[rows])
 
-    def concat(self, other: LinearModels) -> LinearModels:
-        coef, intercept = np.concatenate([self.coef, other.coef]), np.concatenate([self.intercept, other.intercept])
-        return replace(self, coef=coef, intercept=intercept)
-
     @blas_threads(1)
     def scores(self, X: Any) -> Array:
         N, K, d = self.coef.shape

@@ -18,8 +18,7 @@ from ..objectives import NOTIONS, Algebra, Array, Attribute, Objectives, Questio
 from ..objectives.people import FEWEST
 from ..pareto import nondominated
 from ..records import Record
-from ..solvers import Newton, Status
-from ..solvers.base import Path
+from ..solvers import Status
 from ..validation import shown
 from .models import Places
 
@@ -117,14 +116,6 @@ class Points(Record):
         some = {name: getattr(self, name)[rows] for name in ARRAYS}
         return replace(self, status=tuple(self.status[i] for i in rows), **some)
 
-    def concat(self, other: Points) -> Points:
-        """The other's points get new ids; multipliers go where theirs are not alike."""
-        parts = [self, replace(other, ids=self.ids.max() + 1 + np.arange(len(other)))]
-        if self.multipliers.shape[1] != other.multipliers.shape[1]:
-            parts = [replace(part, multipliers=np.zeros((len(part), 0))) for part in parts]
-        joined: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ARRAYS}
-        return replace(self, status=(*self.status, *other.status), **joined)
-
 
 def _column(name: str, doc: str) -> Any:
     return property(attrgetter(f"points.{name}"), doc=doc)
@@ -175,7 +166,7 @@ class Facts(Record):
     ``missing`` the attributes that some rows lack (those count in the loss alone);
     ``largest`` names the attributes whose reference is their largest group because none was named;
     ``unit`` is that of ``Frontier.gaps``, and ``measured_on`` says which rows losses and gaps are of;
-    ``question``, ``newton`` and ``path`` are the settings that lay out the same problem and solve it again;
+    ``question`` has the settings that lay out the same problem;
     ``heuristic`` says that weights of some fits were negative; ``rule`` is the operating point of models that have it
     inside, in words, and ``inside`` as it was asked for; ``proxies`` are the attributes whose groups were given as
     probabilities.
@@ -196,8 +187,6 @@ class Facts(Record):
     favourable_was_given: bool = True
     largest: tuple[str, ...] = ()
     question: Question | None = field(default=None, repr=False)
-    newton: Newton = field(default_factory=Newton, repr=False)
-    path: Path = "worst_gap"
     used_for: str = "training weights and evaluation; predictions do not need it"
     measured_on: str = "training"
     heuristic: bool = False
@@ -212,7 +201,7 @@ class Facts(Record):
         return None if self.inside is None else Operating(**self.inside)
 
     @classmethod
-    def of(cls, objectives: Objectives, solver: Any, path: Path = "worst_gap") -> Facts:
+    def of(cls, objectives: Objectives, solver: Any) -> Facts:
         question, attributes = objectives.question, objectives.attributes
         assert question.ridge is not None
         return cls(
@@ -228,8 +217,6 @@ class Facts(Record):
             missing=tuple(a.name for a in attributes if a.n_missing),
             favourable_was_given=objectives.favourable_was_given,
             question=question,
-            newton=solver if isinstance(solver, Newton) else Newton(),
-            path=path,
             **cls.of_groups(attributes),
         )
 

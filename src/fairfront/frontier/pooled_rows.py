@@ -14,24 +14,20 @@ from ..measures.intervals import SKEW
 from ..measures.notion_figures import pooled_scores
 from ..measures.promises import FOLDS, widened
 from ..objectives import Array, Attribute, Task
-from ..validation import check_text, counted
 from .judgement import is_test, with_notions
 
 if TYPE_CHECKING:
-    from .frontier_figures import FrontierFigures
+    from .points import Facts
 
 
-def pool_evaluations(front: FrontierFigures, names: tuple[str, ...], name: str) -> Evaluation:
+def pool_evaluations(records: list[Evaluation], facts: Facts, name: str) -> Evaluation:
     """Judge the rows of several evaluations as one; the AUC is over pairs of rows of the same evaluation."""
-    records = [front.record(check_text(each, "name", "the name of an evaluation")) for each in names]
-    if len(set(names)) < 2:
-        raise InputError(f"pool got {counted(len(set(names)), 'evaluation')}, expected two or more different names.")
     why = kept_apart(records)
     if why:
         raise InputError(why)
     factors = [float(record.design.get("", {}).get(FOLDS, 1.0)) for record in records]
     factor = float(np.average(factors, weights=[record.n for record in records]))
-    found = pooled_scores(records, with_notions(_pooled(records, front.facts.task, name), front.facts))
+    found = pooled_scores(records, with_notions(_pooled(records, facts.task, name), facts))
     return widened(found, factor) if factor > 1.0 else found
 
 

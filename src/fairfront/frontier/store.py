@@ -20,7 +20,7 @@ from ..exceptions import FairfrontWarning, InputError, level_of_caller
 from ..measures.disclosure import LIMIT
 from ..measures.published import published
 from ..objectives import GAPS, LOSSES, NOTIONS, Groups, Question
-from ..solvers import Newton, Status
+from ..solvers import Status
 from ..storage.folders import make_folder, write_folder
 from ..storage.packages import inner_name, parts_of, read_package, write_package
 from ..storage.places import read_folder
@@ -46,7 +46,7 @@ MODELS.add("rules", RuleModels)
 ROOMS = {"torch": "torch"}
 """Kinds of models that rooms above this one add when they are imported."""
 REGISTRIES: dict[str, Registry[Any]] = {"notion": NOTIONS, "loss": LOSSES, "gap": GAPS}
-SETTINGS: dict[str, type] = {"groups": Groups, "newton": Newton}
+SETTINGS: dict[str, type] = {"groups": Groups}
 
 
 def save_frontier(front: Frontier, path: Any, *, overwrite: bool = False) -> Path:
@@ -146,25 +146,23 @@ def _facts_content(facts: Facts) -> dict[str, Any]:
     """Return facts for JSON, without names of very small groups; warn where an own class keeps the question out.
 
     Settings are found again by name in the registries; one of a user's own class has no name to be found by: then
-    the question stays out, and with it what solves points again.
+    the question stays out.
     """
-    special = ("task", "left_out", "unnamed", "question", "newton")
+    special = ("task", "left_out", "unnamed", "question")
     asked = {} if facts.question is None else _parameters(facts.question)
     try:
-        kept = {name: _content(value) for name, value in asked.items()}, _content(facts.newton)
+        kept = {name: _content(value) for name, value in asked.items()}
     except LookupError as error:
         warnings.warn(
-            f"{error.args[0]} is not registered, so the settings are not saved: refine and stability will not be "
-            "available after loading; register it to keep them.",
+            f"{error.args[0]} is not registered, so the settings are not saved; register it to keep them.",
             FairfrontWarning,
             stacklevel=level_of_caller(),
         )
-        kept = {}, _content(Newton())
+        kept = {}
     return {
         "task": task_content(facts.task),
         "left_out": facts.told_left_out,
-        "question": kept[0],
-        "newton": kept[1],
+        "question": kept,
         "plain": {name: value for name, value in _parameters(facts).items() if name not in special},
     }
 
@@ -179,7 +177,6 @@ def _facts_of(content: Mapping[str, Any]) -> Facts:
         task=task_of(content["task"]),
         left_out=as_tuples(content["left_out"]),
         question=Question(**asked) if asked else None,
-        newton=_of_content(content["newton"]),
         **plain,
     )
 

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import NOTIONS, Array
-from ..solvers.refits import FOLDS, dealt
 from ..validation import MOST_POINTS, check_count, check_text, shown
 from .candidates import judged_frontier
+from .folds import FOLDS, deal_folds
 from .frontier import Frontier
 from .group_thresholds import NEEDS, GroupScores, ThresholdModels, by_threshold, favourable_scores, single_column
 from .held_out import HELD_OUT
@@ -81,7 +81,7 @@ def _left_out(rows: GroupScores, caps: Array) -> NDArray[np.bool_] | None:
     compared = [labels[rate] & (codes >= 0) for rate in NOTIONS[rows.notion].rates]
     if np.min([np.bincount(codes[some], minlength=rows.n_groups) for some in compared]) < 2:
         return None
-    fold, decided = dealt(2 * (codes + 1) + good, None), np.empty((len(caps), len(good)), dtype=bool)
+    fold, decided = deal_folds(2 * (codes + 1) + good, None), np.empty((len(caps), len(good)), dtype=bool)
     for own in (fold == each for each in range(FOLDS)):
         if own.any():
             cut = rows.take(~own).within(caps)

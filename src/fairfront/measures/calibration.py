@@ -1,7 +1,6 @@
-"""Calibration of binary scores: a recalibration that is blind to groups, and how well each group is served by it.
+"""Calibration of binary scores: how well probabilities fit each group.
 
-A calibrated probability of 0.7 comes true for 70 of 100 rows. One line for everyone (Platt's) keeps the order
-of rows, so it changes no decision that a cutoff on scores could not; it can leave groups calibrated unequally.
+A calibrated probability of 0.7 comes true for 70 of 100 rows.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from ..exceptions import InputError
 from ..objectives import Array
 from ..objectives.people import nearest
 from ..problems.resources import blas_threads
@@ -23,8 +21,6 @@ from .rates import PerGroup
 
 BINS, RELIABILITY_BINS = 10, 6
 """Bins of the expected calibration error, and the most that a page draws for a group."""
-FLAT = 1e-6
-"""The slope per standard deviation of a line that would otherwise fall."""
 MAX_ITER = 100
 COARSE = 20_000
 BLOCK = 1 << 14
@@ -63,24 +59,6 @@ class Calibration(PerGroup):
 
 
 @blas_threads(1)
-def fit_platt(scores: Array, positive: NDArray[np.bool_], sample_weight: Array | None = None) -> tuple[float, float]:
-    """Fit Platt's line, probability = 1 / (1 + exp(-(slope score + offset))), and return slope and offset.
-
-    Higher ``scores`` (n,) speak for the positive label; take rows that the model was not trained on. Targets are
-    Platt's, (P + 1) / (P + 2) and 1 / (Q + 2) with P and Q the weights of positive and other rows, so that labels which
-    a cutoff separates still have a line; plain labels would not. The slope is kept above 0, because a falling line
-    would turn the order of rows round: where the scores speak against the label, or say nothing, the best line with a
-    slope of at least 0 is flat. Its slope is then `FLAT` per standard deviation of the scores, and the probabilities
-    are nearly the share of positive rows.
-    """
-    weight = row_weight(sample_weight, len(scores))
-    up, down = weight[positive].sum(), weight[~positive].sum()
-    if not up or not down:
-        raise InputError(f"labels have weights {up:g} (true) and {down:g} (false), expected both above 0.")
-    return _line(scores, np.where(positive, (up + 1.0) / (up + 2.0), 1.0 / (down + 2.0)), weight, flat=True)
-
-
-@blas_threads(1)
 def calibration_table(
     p: Array,
     positive: NDArray[np.bool_],
@@ -98,7 +76,7 @@ def calibration_table(
     for g in np.flatnonzero(total > 0):
         rows = columns[:, g] > 0
         some, labels, share = p[rows], positive[rows], columns[rows, g]
-        slope[0, g], intercept[0, g] = _line(_log_odds(some), labels.astype(np.float64), share, flat=False)
+        slope[0, g], intercept[0, g] = _line(_log_odds(some), labels.astype(np.float64), share)
         ece[0, g] = _binned_error(some, labels, share)
     figures = (predicted, observed, observed - predicted, slope, intercept, brier, ece)
     return Calibration(tuple(levels), member.sum(axis=0), total, *figures)
@@ -148,17 +126,15 @@ def reliability_bins(
     return predicted, ratio(scaled[:, 0], scaled.sum(axis=1)), shown.sum(axis=1)
 
 
-def _line(x: Array, targets: Array, weight: Array, *, flat: bool) -> tuple[float, float]:
-    """Fit slope and offset on standardised values; NaN, or a ``flat`` line, where there is none to be had."""
+def _line(x: Array, targets: Array, weight: Array) -> tuple[float, float]:
+    """Fit slope and offset on standardised values; NaN where there is none to be had."""
     share = weight / weight.sum()
     centre = float(x @ share)
     spread = float(np.sqrt((x - centre) ** 2 @ share))
     varied = spread > 1e-9 * (1.0 + abs(centre))
     spread = spread if varied else 1.0
     slope, offset, settled = _newton((x - centre) / spread, targets, share)
-    if flat and (not varied or slope < FLAT):
-        slope, offset = FLAT, float(logit(targets @ share))
-    elif not flat and not (varied and settled):
+    if not (varied and settled):
         slope = offset = np.nan
     return slope / spread, offset - slope * centre / spread
 

@@ -120,7 +120,6 @@ def read_run(folder: Path, trusted: tuple[str, ...] = ()) -> Run:
             frontier=front,
             encoder=TableEncoder.from_content(encoding, arrays),
             manifest=manifest,
-            stability=dict(tested["stability"]),
             details=Details.from_json(read_json(details)) if details.exists() else None,
             path=folder,
             validated=dict(tested["validation"]),

@@ -22,7 +22,6 @@ from ..frontier.linear_models import LinearModels
 from ..frontier.rate_frontier import Rates
 from ..frontier.rule_models import RuleModels
 from ..objectives import Array, Task, is_likelihood
-from ..solvers import Status
 from ..storage.documents import read_bytes
 from ..tables.encoder import NONE, OTHER, Block, NumberBlock, TableEncoder
 from ..validation import check_mapping, check_text
@@ -83,7 +82,6 @@ def card_of(run: Run, decision: Decision) -> dict[str, Any]:
         },
         "coefficients": scorecard(run.encoder, front.models, place) if isinstance(front.models, LinearModels) else None,
         "estimator": None if linear else estimator_settings(front.models.build(place)),
-        "stability": _stability(run, decision.id),
         "versions": {name: value for name, value in run.manifest["versions"].items() if isinstance(value, str)},
     }
 
@@ -199,18 +197,6 @@ def _taken(found: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 def _moved(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
     names = ("group", "gained", "lost")
     return [dict(zip(names, line, strict=True)) for line in zip(*(columns[name] for name in names), strict=True)]
-
-
-def _stability(run: Run, id: int) -> dict[str, Any]:
-    found = run.stability
-    if "points" not in found:
-        return {"why_not": found.get("why_not", "no refits were made")}
-    point = found["points"].get(str(id))
-    if point is None:
-        past = run.frontier.status[run.frontier.place(id)] is Status.PAST
-        none = "it lies past a gap of zero, where models have no cap to be trained again with"
-        return {"why_not": none if past else "the point is not one of those that were trained again"}
-    return {"refits": found["refits"], "confidence": found["confidence"], "gap": point["gap"], "flips": point["flips"]}
 
 
 def scorecard(encoder: TableEncoder, models: LinearModels, place: int) -> dict[str, Any]:

@@ -58,7 +58,6 @@ def appendix(card: Mapping[str, Any]) -> Iterator[Section]:
         said = Listed(tuple(each["sentence"] for each in card["data"]["findings"]))
         yield Section("What was found in the columns", (said,), True)
     yield treatment_section(card)
-    yield Section("Stability", (_stability(card),), True)
     used = fields_table(card["sensitive"].items())
     yield Section("Where the sensitive attribute was used", (used, _training(card)), True)
     yield Section("Reproduction", (" ".join(_reproduction(card)),), True)
@@ -104,22 +103,6 @@ def _calibration(card: Mapping[str, Any]) -> Iterator[Section]:
             rows = [(name, line["group"], *(estimate(line[key]) for key in CALIBRATION)) for name, line in lines]
             table = Table(("part", "group", *(HEADS[key] for key in CALIBRATION)), tuple(rows))
             yield Section(f"Calibration by {each['attribute']}", (table, said), True)
-
-
-def _stability(card: Mapping[str, Any]) -> str:
-    found, gap = card["stability"], card["model"]["training_gap"]
-    if "why_not" in found:
-        return f"Not measured: {found['why_not'].removesuffix('.')}."
-    low, high = found["gap"]
-    said = (
-        f"The model was trained again in the same way on {found['refits']} bootstrap samples of train. Measured on all "
-        f"of train, the worst {gap['unit']} of these models lies between {number(low)} and {number(high)} "
-        f"({found['confidence']:.0%} of them); that of the chosen model is {number(gap['value'])}. A cap is met on the "
-        "rows of its own sample, so other rows mostly show a larger gap."
-    )
-    if found["flips"] is not None:
-        said += f" On average {found['flips']:.1%} of the training rows would be decided otherwise."
-    return said
 
 
 def _training(card: Mapping[str, Any]) -> str:

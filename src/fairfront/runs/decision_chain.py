@@ -66,9 +66,7 @@ def with_earlier(manifest: Mapping[str, Any], checksum: str | None) -> dict[str,
 def pruned(run: Run, ids: Sequence[int]) -> Run:
     """The manifest names the points that are left, and the run's checksum before."""
     kept = sorted(set(ids))
-    names, stability = {str(id) for id in kept}, dict(run.stability)
-    if "points" in stability:
-        stability["points"] = {id: values for id, values in stability["points"].items() if id in names}
+    names = {str(id) for id in kept}
     return replace(
         run,
         frontier=subset(run.frontier, kept),
@@ -76,7 +74,6 @@ def pruned(run: Run, ids: Sequence[int]) -> Run:
         validated={id: found for id, found in run.validated.items() if id in names},
         tested={id: found for id, found in run.tested.items() if id in names},
         external={name: each.taken(kept) for name, each in run.external.items()},
-        stability=stability,
         details=None,  # they compare points that are gone
     )
 

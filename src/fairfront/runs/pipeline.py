@@ -8,21 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from ..exceptions import ColumnWarning, FairfrontError, GroupWarning, InputError, ProxyWarning
+from ..exceptions import ColumnWarning, GroupWarning, InputError, ProxyWarning
 from ..explorer import describe_points
-from ..frontier import Frontier
 from ..frontier.held_out import HELD_OUT
-from ..frontier.linear_models import LinearModels
 from ..frontier.store import published_frontier
 from ..measures.disclosure import LIMIT
 from ..objectives import warn_of_names
-from ..objectives.people import rounded
-from ..solvers import Status
 from ..storage.folders import make_folder, turn, write_folder
 from ..tables import open_source
-from ..validation import check_progress, is_dask
+from ..validation import check_progress
 from . import decision_chain as chain
 from .archive import MODEL, fill_model
 from .attributes import PROXY
@@ -41,9 +35,6 @@ from .traces import traced
 
 FRAME = {"name": "data frame", "sha256": None}
 """What a manifest says of rows that came from no file, and have no fingerprint."""
-REFITS = 20
-AFFORDABLE = 100_000_000
-"""Rows times columns up to which bootstrap refits are made unasked; above, they cost more than people expect."""
 
 
 def trace_table(
@@ -111,8 +102,7 @@ def run_of(
         sha = source.sha256()
         origin = FRAME if sha is None else {"name": Path(data).name, "sha256": sha}
         run = judged(Run(front, ready.encoder, {}), ready, progress)
-        steady = _stability(run.frontier, ready, progress)
-    return replace(run, stability=steady, manifest=manifest_of(ready, origin, shortlist(run.frontier)))
+    return replace(run, manifest=manifest_of(ready, origin, shortlist(run.frontier)))
 
 
 def judged(run: Run, ready: Prepared, progress: Any, small: int = LIMIT) -> Run:
@@ -229,28 +219,3 @@ def write_choice(
             smaller = pruned(stored, (*chosen, plain_id(stored.frontier)))
             smaller.save(stored.path, overwrite=True, sign=key)
     return model, decision
-
-
-def _stability(front: Frontier, ready: Prepared, progress: Any) -> dict[str, Any]:
-    n, seed = ready.settings.stability, ready.settings.seed
-    if n == 0:
-        return {"why_not": "no refits were asked for (--stability 0)"}
-    train = ready.part("train")
-    if is_dask(train.X):
-        return {"why_not": "the data are larger than memory, and refits would read all training rows many times"}
-    if n is None and train.X.shape[0] * train.X.shape[1] > AFFORDABLE:
-        return {"why_not": "the data are large, so refits are made only when asked for (--stability 20)"}
-    if not isinstance(front.models, LinearModels):
-        return {"why_not": "refits are made for linear models only"}
-    try:
-        known = {**train.people, **train.within, "n": n or REFITS, "random_state": seed}
-        found = front.stability(train.X, train.y, **known, progress=progress)
-    except FairfrontError as error:
-        return {"why_not": str(error)}
-    points = {}
-    for i, id in enumerate(front.ids.tolist()):
-        if front.status[i] is Status.PAST:
-            continue
-        flips = None if np.isnan(found.flips[i]) else float(rounded(found.flips[i] * train.n) / train.n)
-        points[str(id)] = {"flips": flips, "gap": found.gap[i].tolist(), "loss": found.loss[i].tolist()}
-    return {"refits": found.n, "confidence": found.confidence, "points": points}

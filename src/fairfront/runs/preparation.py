@@ -255,7 +255,7 @@ def _notes(source: Source, settings: Settings, idle: int, groups: Mapping[str, C
     if settings.group_probabilities:
         said.append(
             f"Groups are probabilities ({', '.join(settings.group_probabilities)}): the split keeps the proportions of "
-            "labels alone, features are not screened for what tells the group, and no bootstrap refits are made."
+            "labels alone, and features are not screened for what tells the group."
         )
     if idle:
         said.append(f"Rows with 0 in {settings.weight!r} were left out: {count_in_words(idle)}.")

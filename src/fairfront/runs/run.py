@@ -62,8 +62,6 @@ class Run:
         Data fingerprint, schema, split, settings and versions.
     details : Details or None
         Aggregates of validation rows that the explorer shows: who gains, who loses, how surely.
-    stability : mapping
-        What bootstrap refits found, for the card.
     validated, tested : mapping
         Figures of every point on validation and on test, by id; only the card of a chosen model reads those of test.
     decisions : tuple of mappings
@@ -79,7 +77,6 @@ class Run:
     frontier: Frontier
     encoder: TableEncoder
     manifest: Mapping[str, Any]
-    stability: Mapping[str, Any] = field(default_factory=dict)
     details: Details | None = None
     path: Path | None = None
     validated: Mapping[str, Any] = field(default_factory=dict, repr=False)
@@ -265,7 +262,7 @@ class Run:
         own = own_frontier(self.frontier, self.external) if self.external else self.frontier
         write_frontier(own, folder / FRONTIER)
         write_package(folder, ENCODER, KINDS[ENCODER], *self.encoder.to_content(), SCHEMA)
-        sealed = {"validation": self.validated, "points": self.tested, "stability": self.stability}
+        sealed = {"validation": self.validated, "points": self.tested}
         write_package(folder, TEST, KINDS[TEST], sealed, {}, SCHEMA)
         if self.details is not None:
             write_file(folder / DETAILS, self.details.to_json())

@@ -10,7 +10,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ..exceptions import InputError, spelled
-from ..frontier.linear_frontier import MOST_REFITS
 from ..measures.cutoffs import Operating, as_costs
 from ..objectives import LOSSES, NOTIONS
 from ..objectives.comparisons import Surrogate
@@ -73,7 +72,6 @@ class Settings(Record):
         Columns inside whose levels groups are compared, whether gaps are "pooled" over levels or "each" counts, and
         whether "pairs" of groups are compared, or each with everyone ("overall").
     signs : tuple of pairs of a column and "+" or "-": more of it is never worse, or never better, for the person
-    stability : int or None, bootstrap refits for the card
     """
 
     target: str
@@ -103,7 +101,6 @@ class Settings(Record):
     weight: str | None = None
     person: str | None = None
     use_sensitive: bool = False
-    stability: int | None = None
     units: UnitsName = "losses"
     group_probabilities: tuple[str, ...] = ()
     cutoff: float | None = None
@@ -147,8 +144,6 @@ class Settings(Record):
             check_positive(self.ridge, "ridge", zero=True)
         if self.n_points is not None:
             check_count(self.n_points, "n_points", least=2, most=MOST_POINTS)
-        if self.stability is not None:
-            check_count(self.stability, "stability", least=0, most=MOST_REFITS)
         check_count(self.max_fits, "max_fits", least=2)
         check_count(self.seed, "seed", least=0)
         check_delimiter(self.delimiter)

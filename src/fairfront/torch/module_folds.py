@@ -10,11 +10,11 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..frontier import Frontier
+from ..frontier.folds import folds_of, too_few_people
 from ..frontier.held_out import judged_scores, operating_of, refuse_operating
 from ..measures.cutoffs import Operating
 from ..objectives import Array, take_groups
 from ..problems.fit_rows import person_codes
-from ..solvers.refits import folds_of, too_few_people
 from ..validation import check_flag
 from .module_objectives import Ints, TorchObjectives, on_other_rows
 
