@@ -47,7 +47,7 @@ if TYPE_CHECKING:  # what type checkers and editors see of the names below
     from .solvers import Weighting as Weighting
     from .tracing import trace as trace
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _ROOMS = {
     "datasets": "",
