@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
-import fairfront as ff
-from tests.support.places import ROOT, environment
+from tests.support.places import environment
 
 CODE = """
 import importlib.abc, os, subprocess, sys, threading
@@ -44,7 +42,7 @@ print(len(ff.load("front")), type(model).__name__, len(found.sentences) > 0, "<s
 
 def test_the_core_needs_no_extra_no_thread_and_no_process(tmp_path: Path) -> None:
     extras = {
-        *("matplotlib", "pandas", "polars", "pyarrow", "moocore", "skops", "cryptography", "dask"),
+        *("matplotlib", "pandas", "polars", "pyarrow", "moocore", "skops", "dask"),
         *("distributed", "torch", "safetensors", "lightgbm", "xgboost", "catboost", "fairlearn", "psutil"),
     }
     code = CODE.format(extras=extras)
@@ -58,10 +56,3 @@ def test_the_core_needs_no_extra_no_thread_and_no_process(tmp_path: Path) -> Non
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["4", "FixedThresholdClassifier", "True", "True"]
-
-
-def test_the_package_is_pure_python() -> None:
-    kinds = {path.suffix for path in Path(ff.__file__).parent.rglob("*") if path.is_file()}
-    assert not kinds & {".so", ".pyd", ".dll", ".c", ".pyx", ".cpp", ".rs"}
-    build = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]
-    assert build["build-backend"] == "hatchling.build", "which builds wheels for every platform"
