@@ -127,12 +127,14 @@ def test_contents_that_do_not_fit_are_told(saved, changes, words) -> None:
         load_frontier(saved)
 
 
-def test_frontiers_of_schema_1_are_refused_in_one_sentence(saved) -> None:
+@pytest.mark.parametrize("schema", [1, 2])
+def test_frontiers_of_older_schemas_are_refused_in_one_sentence(saved, schema: int) -> None:
     document = json.loads((saved / "frontier.json").read_text())
-    assert document["schema"] == 2
-    document["schema"] = 1
+    assert document["schema"] == 3
+    document["schema"] = schema
     sealed(saved, document)
-    with pytest.raises(ff.InputError, match=r"with schema 1, which fairfront .* no longer reads .* or recreate it\.$"):
+    said = rf"with schema {schema}, which fairfront .* no longer reads .* or recreate it\.$"
+    with pytest.raises(ff.InputError, match=said):
         load_frontier(saved)
 
 

@@ -1,8 +1,8 @@
 """Files of frontiers: one folder of arrays and JSON, and estimators of others in files of skops.
 
-Written are models, objectives, names, settings and evaluations. Not written are training rows, labels of rows, the
-names of groups that were left out as too small, and exact counts below 10 (the policy is `measures.disclosure`).
-docs/files.md describes the files.
+Written are models, objectives, names, settings and evaluations with their counts and covariances, so that rules choose
+the same point from a loaded frontier. Training rows and labels of rows are not written. docs/files.md describes the
+files.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .models import Models, Stored, task_content, task_of
 from .points import ARRAYS, Facts, Points
 from .rule_models import RuleModels
 
-NAME, KIND, SCHEMA = "frontier", "fairfront frontier", 2
+NAME, KIND, SCHEMA = "frontier", "fairfront frontier", 3
 FRONTIER = Inventory("saved frontier", {NAME: KIND})
 KINDS = {"certified": ("b", "booleans"), "ids": ("i", "whole numbers")}
 MODELS: Registry[type[Models]] = Registry("kind of models")
@@ -57,7 +57,6 @@ def save_frontier(front: Frontier, path: Any, *, overwrite: bool = False) -> Pat
 def write_frontier(front: Frontier, folder: Any) -> None:
     """Write the files of a frontier into a folder, which is made if it is not there; part of what writes more."""
     place = Path(folder)
-    front = published_frontier(front)
     kind = next((name for name in MODELS if MODELS[name] is type(front.models)), None)
     if kind is None:
         raise InputError(
@@ -116,6 +115,7 @@ def _read(folder: Path, trusted: Sequence[str]) -> Frontier:
         if kind not in MODELS and kind in ROOMS:
             import_module(f"{__package__.partition('.')[0]}.{ROOMS[kind]}")
         models, facts = MODELS[kind].read(stored, folder, trusted), _facts_of(content["facts"])
+        records = [replace(record, task=facts.task) if record.sums else record for record in records]
         front = Frontier(models, points, facts, {record.name: record for record in records})
         _check(front)
     return front
@@ -143,7 +143,7 @@ def _check(front: Frontier) -> None:
 
 
 def _facts_content(facts: Facts) -> dict[str, Any]:
-    """Return facts for JSON, without names of very small groups; warn where an own class keeps the question out.
+    """Return facts for JSON; warn where an own class keeps the question out.
 
     Settings are found again by name in the registries; one of a user's own class has no name to be found by: then
     the question stays out.
@@ -161,7 +161,7 @@ def _facts_content(facts: Facts) -> dict[str, Any]:
         kept = {}
     return {
         "task": task_content(facts.task),
-        "left_out": facts.told_left_out,
+        "left_out": facts.left_out,
         "question": kept,
         "plain": {name: value for name, value in _parameters(facts).items() if name not in special},
     }
@@ -220,14 +220,14 @@ def _of_content(content: Mapping[str, Any]) -> Any:
 
 def published_frontier(front: Frontier) -> Frontier:
     """Return a frontier as it is written: small groups pooled and small counts rounded in its evaluations."""
-    facts, question = front.facts, front.facts.question
+    facts, question = replace(front.facts, left_out=front.facts.told_left_out), front.facts.question
     if question is not None and question.groups.min_size < LIMIT:
         raise InputError(
             f"this frontier was traced with Groups(min_size={question.groups.min_size}), so that its gaps may describe "
             f"fewer than {LIMIT} people, which is not written to files; trace it with min_size={LIMIT} or more."
         )
     evaluations = {name: published(record, facts.task) for name, record in front.evaluations.items()}
-    front = replace(front, evaluations=evaluations)
+    front = replace(front, facts=facts, evaluations=evaluations)
     if facts.trained:
         return front
     if not evaluations:
