@@ -47,6 +47,20 @@ def saved(attribute: str, n: int, seed: int) -> tuple[Frontier, Frontier]:
         return front, ff.load(Path(folder) / "front")
 
 
+@cache
+def saved_regression() -> tuple[Frontier, Frontier]:
+    """Return a frontier of numbers with held-out and validation rows, and the same after save and load."""
+    rng = np.random.default_rng(5)
+    X, group = rng.normal(size=(1_800, 5)), rng.choice(["a", "b", "c"], 1_800, p=[0.6, 0.3, 0.1])
+    y = X @ np.array([1.0, -0.5, 0.2, 0.0, 0.3]) + 0.8 * (group == "a") * X[:, 0] + rng.exponential(size=1_800)
+    options: dict[str, Any] = {"loss": "squared", "notion": "group_loss", "n_points": 8, "progress": False}
+    front = ff.trace(X[:1_200], y[:1_200], sensitive_features=group[:1_200], **options)
+    front = front.evaluate(X[1_200:], y[1_200:], sensitive_features=group[1_200:])
+    with tempfile.TemporaryDirectory() as folder:
+        front.save(Path(folder) / "front")
+        return front, ff.load(Path(folder) / "front")
+
+
 def outcome(front: Frontier, rule: dict[str, Any], on: str | None) -> tuple[int | None, tuple[str, ...]]:
     """Return the id and the sentences of a choice, or the sentence of a refusal."""
     if "preference" in rule:
@@ -71,6 +85,27 @@ def test_choices_are_those_of_the_frontier_in_memory(attribute: str, n: int, see
     }
     assert {asked: known for asked, known in found.items() if known[0] != known[1]} == {}
     assert sum(before[0] is not None for before, _ in found.values()) > len(found) / 3
+
+
+def test_choices_of_regression_are_those_of_the_frontier_in_memory() -> None:
+    front, loaded = saved_regression()
+    gap = float(np.median(front.column("mse_gap", "validation", 0.95)))
+    rules: tuple[dict[str, Any], ...] = (
+        {"at_most": {"mse_gap": gap}},
+        {"at_most": {"mse_gap": gap}, "confidence": None},
+        {"at_most": {"mse_gap": gap, "mse": 5.0}, "confidence": 0.9},
+        {"least": "mse_gap"},
+        {"least": "mse_gap", "within": {"mse": 0.1}},
+        {"least": "prediction_gap", "confidence": None},
+        {"at_least": {"mse": 0.1}, "confidence": None},
+        {"preference": "one"},
+        {"knee": True},
+        {"id": 2},
+    )
+    assert "held_out" in front.evaluations
+    found = [[outcome(each, rule, on) for each in (front, loaded)] for rule in rules for on in EVALUATIONS]
+    assert [before for before, _ in found] == [after for _, after in found]
+    assert sum(before[0] is not None for before, _ in found) > len(found) / 2
 
 
 def test_rules_read_held_out_and_validation_rows_together_after_loading() -> None:
