@@ -18,7 +18,7 @@ HOSTILE ?=
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 # What fairfront computes with is also tested as users run it: one process, no setting of threads.
-BARE := env -u OMP_NUM_THREADS -u OPENBLAS_NUM_THREADS -u MKL_NUM_THREADS -u FAIRFRONT_THREADS
+BARE := env -u OMP_NUM_THREADS -u OPENBLAS_NUM_THREADS -u MKL_NUM_THREADS
 COMPUTES := core/test_threads.py problems/test_linear_problem.py frontier/test_tracing.py \
   $(foreach each,newton newton_edges pdo pb_pdo minimize,solvers/test_$(each).py)
 

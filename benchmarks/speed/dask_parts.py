@@ -53,18 +53,16 @@ def opened(rows: int, folder: str, split: int = 1) -> Any:
 def in_memory(rows: int, folder: str) -> dict[str, Any]:
     """Trace the first rows in memory."""
     import fairfront as ff
-    from fairfront.problems.resources import blas_threads
 
     start = time.perf_counter()
     frame = opened(rows, folder).compute()
-    with blas_threads():
-        front = ff.trace(frame[NAMES], frame["y"], sensitive_features=frame["group"], n_points=POINTS, progress=False)
+    front = ff.trace(frame[NAMES], frame["y"], sensitive_features=frame["group"], n_points=POINTS, progress=False)
     seconds = time.perf_counter() - start
     return {"seconds": seconds, "passes": 0, "peak": peak(), "loss": front.loss.tolist()}
 
 
 def out_of_core(rows: int, folder: str, keep: str) -> dict[str, Any]:
-    """Trace from Parquet with Dask's local scheduler, rows kept on disk or read at every pass."""
+    """Trace from Parquet with Dask's local scheduler."""
     import dask
 
     import fairfront as ff
@@ -72,7 +70,7 @@ def out_of_core(rows: int, folder: str, keep: str) -> dict[str, Any]:
 
     start = time.perf_counter()
     frame = opened(rows, folder)
-    with dask.config.set({"fairfront.keep": keep, "fairfront.small_bytes": 0, "temporary_directory": folder}):
+    with dask.config.set({"fairfront.keep": keep, "fairfront.small_bytes": 0}):
         problem = ff.linear_problem(frame[NAMES], frame["y"], sensitive_features=frame["group"])
         front = trace_problem(problem, "newton", n_points=POINTS, progress=False)
     seconds = time.perf_counter() - start
@@ -97,7 +95,7 @@ def one_pass(rows: int, folder: str, keep: str, split: int = 1) -> dict[str, Any
     import fairfront as ff
 
     frame = opened(rows, folder, split)
-    with dask.config.set({"fairfront.keep": keep, "fairfront.small_bytes": 0, "temporary_directory": folder}):
+    with dask.config.set({"fairfront.keep": keep, "fairfront.small_bytes": 0}):
         problem = ff.linear_problem(frame[NAMES], frame["y"], sensitive_features=frame["group"])
     return {"seconds": seconds_of_a_pass(problem), "parts": len(problem.rows.parts)}
 

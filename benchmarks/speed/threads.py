@@ -27,10 +27,8 @@ SETTINGS: dict[str, dict[str, str]] = {
     "nothing set": {},
     "OMP_NUM_THREADS=1": {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
     "OMP_NUM_THREADS=2": {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"},
-    "FAIRFRONT_THREADS=1": {"FAIRFRONT_THREADS": "1"},
-    "FAIRFRONT_THREADS=2": {"FAIRFRONT_THREADS": "2"},
 }
-DEFAULT, ONE, UNIT = "nothing set", "FAIRFRONT_THREADS=1", "OMP_NUM_THREADS=1"
+DEFAULT, ONE = "nothing set", "OMP_NUM_THREADS=1"
 PLAIN, MANY = "plain fit", "200 000 x 102, 12 points"
 TURNS = 3
 Case = Callable[[], Any]
@@ -113,7 +111,7 @@ def measured(workers: dict[str, Worker]) -> Found:
     """Let all settings take turns at every case; the shortest turn counts. The plain fit has the setting of the unit."""
     found: Found = {}
     for case in workers[DEFAULT].cases:
-        asked = [UNIT] if case == PLAIN else list(workers)
+        asked = [ONE] if case == PLAIN else list(workers)
         rounds = [{name: workers[name].measure(case) for name in asked} for _ in range(TURNS)]
         if len({each[name]["digest"] for each in rounds for name in asked}) > 1:
             raise RuntimeError(f"{case}: settings of threads gave different frontiers")
@@ -143,7 +141,7 @@ def busy() -> Iterator[None]:
 
 def shown(found: Found) -> Table:
     """Return seconds and plain fits of every setting, and how nothing set compares."""
-    unit, lines = found[PLAIN][UNIT]["seconds"], []
+    unit, lines = found[PLAIN][ONE]["seconds"], []
     for case, by in found.items():
         if case == PLAIN:
             continue
@@ -167,7 +165,7 @@ def sections(quick: bool) -> list[Section]:
     for worker in workers.values():
         worker.end()
     faster = idle[MANY][ONE]["seconds"] / idle[MANY][DEFAULT]["seconds"]
-    unit = {name: found[PLAIN][UNIT]["seconds"] for name, found in (("idle", idle), ("busy", beside))}
+    unit = {name: found[PLAIN][ONE]["seconds"] for name, found in (("idle", idle), ("busy", beside))}
     text = (
         f"Seconds of every setting, and in brackets in plain fits: `LogisticRegression(solver='newton-cholesky', tol=1e-8)` on the "
         f"rows of Adult with `OMP_NUM_THREADS=1`, {unit['idle']:.2f} s alone and {unit['busy']:.2f} s beside other work. All "

@@ -9,7 +9,7 @@ import numpy as np
 
 from .exceptions import InputError
 from .objectives import Array
-from .problems import FirstOrder, FunctionProblem, LinearProblem, blas_threads
+from .problems import FirstOrder, FunctionProblem, LinearProblem, one_blas_thread
 from .problems.point import check_finite, decomposable
 from .records import Record
 from .solvers import Outcome, Solver, Status, as_solver
@@ -20,7 +20,7 @@ from .validation import check_callable, check_seed, refuse
 from .validation.inputs import as_numbers
 
 
-@blas_threads(1)
+@one_blas_thread()
 @decomposable()
 def solve(
     problem: Any,

@@ -13,7 +13,7 @@ from .frontier.held_out import ASKED, HELD_OUT, NEAR_ROWS, ROUGH, HeldOut, readi
 from .frontier.rate_frontier import Rates, as_rates, refuse_losses, trace_rates
 from .objectives import Gap, Groups, Loss, Notion, Within, warn_of_proxies
 from .objectives.comparisons import Surrogate
-from .problems import LinearProblem, blas_threads, linear_problem
+from .problems import LinearProblem, linear_problem, one_blas_thread
 from .problems.point import decomposable
 from .problems.signs import as_signs
 from .solvers import Solver, Weighting, as_solver
@@ -148,7 +148,7 @@ def trace(
     return trace_problem(problem, chosen, **asked, random_state=random_state, held_out=held, progress=progress)
 
 
-@blas_threads(1)
+@one_blas_thread()
 @decomposable()
 def trace_problem(
     problem: LinearProblem,

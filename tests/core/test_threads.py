@@ -6,8 +6,10 @@ import multiprocessing
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier, get_ident
+from contextlib import contextmanager
+from threading import Barrier, Event, get_ident
 from typing import Any
 
 import numpy as np
@@ -16,14 +18,11 @@ from scipy import sparse
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import fairfront as ff
-from fairfront.exceptions import InputError
 from fairfront.objectives.losses import Logistic
-from fairfront.problems import design, pieces
-from fairfront.problems.resources import blas_threads, in_threads, one_thread, threads_setting
+from fairfront.problems import design, pieces, threads
+from fairfront.problems.threads import in_threads, one_blas_thread, one_thread
 from tests.support.searches import trace
 from tests.support.waiting import PATIENCE
-
-SETTING = "FAIRFRONT_THREADS"
 
 
 def blas() -> int:
@@ -52,6 +51,14 @@ def bytes_of(front: ff.Frontier) -> bytes:
     return b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
 
 
+@contextmanager
+def allowed(n: int) -> Iterator[None]:
+    """Let a pass have n threads, whatever the machine has: as many as BLAS has outside of it."""
+    with pytest.MonkeyPatch.context() as patch, threadpool_limits(n, user_api="blas"):
+        patch.setattr(threads, "_cores", lambda: n)
+        yield
+
+
 @pytest.fixture
 def many_segments(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut few rows into segments, as many rows are."""
@@ -64,34 +71,32 @@ class TestSameBytes:
     @pytest.mark.usefixtures("many_segments")
     @pytest.mark.filterwarnings("ignore::fairfront.ProxyWarning")
     @pytest.mark.parametrize("kind", ["dense", "sparse", "classes", "weights", "probabilities"])
-    def test_on_any_number_of_threads(self, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_on_any_number_of_threads(self, kind: str) -> None:
         found = set()
-        for threads in ("1", "2", "3", ""):
-            monkeypatch.setenv(SETTING, threads)
-            for limit in (1, 2):
-                with threadpool_limits(limit, user_api="blas"):
-                    found.add(bytes_of(ff.trace(**drawn(kind), n_points=3, progress=False)))
+        for n in (1, 2, 3):
+            with allowed(n):
+                found.add(bytes_of(ff.trace(**drawn(kind), n_points=3, progress=False)))
         assert len(found) == 1
 
     @pytest.mark.usefixtures("many_segments")
     @pytest.mark.parametrize("solver", ["pb_pdo", "newton"])
-    def test_whatever_solves_and_judges(self, solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_whatever_solves_and_judges(self, solver: str) -> None:
         found = set()
-        for threads in ("1", "3"):
-            monkeypatch.setenv(SETTING, threads)
+        for n in (1, 3):
             data = drawn("dense")
-            front = ff.trace(**data, solver=solver, preferences=2, random_state=0, progress=False).evaluate(**data)
+            with allowed(n):
+                front = ff.trace(**data, solver=solver, preferences=2, random_state=0, progress=False).evaluate(**data)
             found.add(bytes_of(front) + front.column("auc").tobytes() + front.column("tpr_gap").tobytes())
         assert len(found) == 1
 
     @pytest.mark.usefixtures("many_segments")
-    def test_of_a_hessian_that_is_never_formed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_of_a_hessian_that_is_never_formed(self) -> None:
         found = set()
         problem = ff.linear_problem(**drawn("classes"))
         V = np.random.default_rng(0).normal(size=(2, problem.K * problem.d))
-        for threads in ("1", "2"):
-            monkeypatch.setenv(SETTING, threads)
-            found.add(problem.conjugate(V[0].reshape(problem.K, -1), problem.algebra.p).solve(V).tobytes())
+        for n in (1, 2):
+            with allowed(n):
+                found.add(problem.conjugate(V[0].reshape(problem.K, -1), problem.algebra.p).solve(V).tobytes())
         assert len(found) == 1
 
     def test_segments_do_not_change_sums_beyond_rounding(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,8 +128,8 @@ class TestSameBytes:
             "front = ff.trace(X, y, sensitive_features=g, n_points=3, progress=False)\n"
             "print(hashlib.sha256(front.models.coef.tobytes() + front.objectives.tobytes()).hexdigest())\n"
         )
-        bare = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS") and k != SETTING}
-        settings: list[dict[str, str]] = [{}, {"OMP_NUM_THREADS": "1"}, {SETTING: "2"}]
+        bare = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
+        settings: list[dict[str, str]] = [{}, {"OMP_NUM_THREADS": "1"}]
         found = {
             subprocess.run([sys.executable, "-c", script], env=bare | given, capture_output=True, check=True).stdout
             for given in settings
@@ -133,14 +138,31 @@ class TestSameBytes:
 
 
 class TestBlas:
-    def test_the_smallest_limit_holds_and_the_first_is_restored(self) -> None:
+    def test_is_limited_until_the_last_caller_leaves(self) -> None:
         with threadpool_limits(2, user_api="blas"):
-            with blas_threads(2):
-                with blas_threads(1):
+            with one_blas_thread():
+                with one_blas_thread():
                     assert blas() == 1
-                assert blas() == 2
-                with blas_threads(3):
-                    assert blas() == 2
+                assert blas() == 1
+            assert blas() == 2
+
+    def test_is_restored_where_callers_overlap(self) -> None:
+        """The first to enter leaves first: what it found outside holds again only after the other."""
+        inside, left, seen = Event(), Event(), []
+
+        def second() -> None:
+            with one_blas_thread():
+                inside.set()
+                left.wait(PATIENCE)
+                seen.append(blas())
+
+        with threadpool_limits(2, user_api="blas"), ThreadPoolExecutor(1) as pool:
+            with one_blas_thread():
+                job = pool.submit(second)
+                inside.wait(PATIENCE)
+            left.set()
+            job.result()
+            assert seen == [1]
             assert blas() == 2
 
     def test_has_one_thread_in_a_trace_and_its_own_again_after_an_error(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,9 +179,7 @@ class TestBlas:
             assert set(seen) == {1}
             assert blas() == 2
 
-    def test_a_learner_of_the_user_keeps_its_threads_unless_the_setting_says_less(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_learner_of_the_user_keeps_its_threads(self) -> None:
         from sklearn.linear_model import LogisticRegression
 
         seen = []
@@ -169,12 +189,9 @@ class TestBlas:
                 seen.append(blas())
                 return super().fit(X, y, sample_weight)
 
-        for threads, expected in (("", 2), ("1", 1)):
-            monkeypatch.setenv(SETTING, threads)
-            seen.clear()
-            with threadpool_limits(2, user_api="blas"):
-                trace(**drawn("dense"), estimator=Watched(), max_fits=2, cv=2, progress=False)
-            assert set(seen) == {expected}
+        with threadpool_limits(2, user_api="blas"):
+            trace(**drawn("dense"), estimator=Watched(), max_fits=2, cv=2, progress=False)
+        assert set(seen) == {2}
 
 
 class TestThreads:
@@ -182,59 +199,45 @@ class TestThreads:
         """Return how many threads took part."""
         return len(set(in_threads(lambda _: get_ident(), range(64), want)))
 
-    def test_the_setting_of_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.delenv(SETTING, raising=False)
-        assert threads_setting() is None
-        monkeypatch.setenv(SETTING, "3")
-        assert threads_setting() == 3
-        for wrong in ("0", "two", "-1", "2.5", "\u00b2", "9" * 400):
-            monkeypatch.setenv(SETTING, wrong)
-            with pytest.raises(InputError, match=SETTING):
-                threads_setting()
-
-    def test_work_at_once_and_answer_in_order(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv(SETTING, "2")
+    def test_work_at_once_and_answer_in_order(self) -> None:
         meeting = Barrier(2, timeout=PATIENCE)
 
         def met(item: int) -> int:
             meeting.wait()
             return item
 
-        assert in_threads(met, range(10), 2) == list(range(10))
+        with allowed(2):
+            assert in_threads(met, range(10), 2) == list(range(10))
 
-    def test_are_never_more_than_allowed(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv(SETTING, "1")
-        assert self.used(8) == 1
-        monkeypatch.setenv(SETTING, "3")
-        assert self.used(8) <= 3
-        with one_thread():
+    def test_are_never_more_than_allowed(self) -> None:
+        with allowed(1):  # what joblib says to its workers
             assert self.used(8) == 1
-        monkeypatch.delenv(SETTING)
-        with threadpool_limits(1, user_api="blas"):  # what joblib says to its workers
-            assert self.used(8) == 1
+        with allowed(3):
+            assert self.used(8) <= 3
+            assert self.used(1) == 1
+            with one_thread():
+                assert self.used(8) == 1
 
-    def test_passes_beside_each_other_share_them(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv(SETTING, "2")
-        inside = in_threads(lambda _: self.used(8), range(2), 2)  # both threads are taken
-        assert inside == [1, 1]
+    def test_passes_inside_each_other_share_them(self) -> None:
+        with allowed(2):
+            assert in_threads(lambda _: self.used(8), range(2), 2) == [1, 1]
 
-    def test_errors_and_what_floats_may_do_go_through_them(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv(SETTING, "2")
+    def test_errors_and_what_floats_may_do_go_through_them(self) -> None:
         meeting = Barrier(2, timeout=PATIENCE)
 
         def divided(item: int) -> Any:
             meeting.wait()
             return np.array([1.0]) / item
 
-        with np.errstate(divide="ignore"):
-            assert in_threads(divided, [0, 0], 2)[1][0] == np.inf
-        with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
-            in_threads(divided, [0, 0], 2)
+        with allowed(2):
+            with np.errstate(divide="ignore"):
+                assert in_threads(divided, [0, 0], 2)[1][0] == np.inf
+            with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+                in_threads(divided, [0, 0], 2)
 
     @pytest.mark.usefixtures("many_segments")
-    def test_of_the_user_may_trace_side_by_side(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv(SETTING, "2")
-        with threadpool_limits(2, user_api="blas"), ThreadPoolExecutor(3) as pool:
+    def test_of_the_user_may_trace_side_by_side(self) -> None:
+        with allowed(2), ThreadPoolExecutor(3) as pool:
             jobs = [pool.submit(ff.trace, **drawn("dense"), n_points=3, progress=False) for _ in range(6)]
             assert len({bytes_of(job.result()) for job in jobs}) == 1
             assert blas() == 2
@@ -242,11 +245,11 @@ class TestThreads:
 
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
     @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-    def test_a_forked_process_has_its_own(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv(SETTING, "2")
-        self.used(2)
-        with multiprocessing.get_context("fork").Pool(1) as pool:
-            assert pool.apply_async(_counted).get(PATIENCE) == 64
+    def test_a_forked_process_has_its_own(self) -> None:
+        with allowed(2):
+            self.used(2)
+            with multiprocessing.get_context("fork").Pool(1) as pool:
+                assert pool.apply_async(_counted).get(PATIENCE) == 64
 
 
 def _counted() -> int:

@@ -17,10 +17,7 @@ import numpy as np
 import pytest
 
 import fairfront as ff
-from fairfront.exceptions import FairfrontError
 from fairfront.problems import linear_problem
-from fairfront.problems.dask.passes import ClusterError
-from fairfront.problems.dask.problem import brought
 from tests.support.cases import draw
 from tests.support.places import environment
 from tests.support.waiting import PATIENCE, until
@@ -47,7 +44,7 @@ def worker(address: str, folder: Path) -> subprocess.Popen[bytes]:
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Start a scheduler and two workers, and stop what is left of them."""
     with (
-        dask.config.set({"fairfront.small_bytes": 0, "fairfront.patience": 1.0}),
+        dask.config.set({"fairfront.small_bytes": 0}),
         distributed.LocalCluster(
             n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL
         ) as cluster,
@@ -118,32 +115,3 @@ def test_a_worker_that_dies_changes_nothing(client: Any, tmp_path: Path) -> None
     assert len(killer.killed) == 1
     until(lambda: len(client.nthreads()) == 1)
     assert kept.cells(W).D.tobytes() == cells.D.tobytes()  # what the worker had kept is prepared again
-
-
-@pytest.mark.slow
-def test_losing_all_workers_ends_with_a_sentence(client: Any, tmp_path: Path) -> None:
-    X, y, groups = collections(tmp_path)
-    with dask.config.set({"fairfront.keep": "source"}):
-        problem = linear_problem(X, y, sensitive_features=groups)
-    killer = Killer(tmp_path, list(client.run(os.getpid).values()))
-    with pytest.raises(ClusterError, match="expected at least one worker, found no worker for 1 s") as raised:
-        problem.cells(np.zeros((2, 1, 4)))
-    killer.join()
-    assert len(killer.killed) == 2
-    assert isinstance(raised.value, FairfrontError)
-    with pytest.raises(ClusterError):  # nor does a new pass hang
-        problem.values(np.ones((1, 1, 4)))
-
-
-@pytest.mark.slow
-def test_losing_all_workers_while_small_data_are_fetched(client: Any, tmp_path: Path) -> None:
-    X, y, groups = collections(tmp_path)
-    first = brought(X, None, {"sex": groups})
-    np.testing.assert_array_equal(first[0], X.compute(scheduler="synchronous"))
-    assert first[1] is None
-    assert list(first[2]) == ["sex"]
-    killer = Killer(tmp_path, list(client.run(os.getpid).values()))
-    with pytest.raises(ClusterError, match="expected at least one worker, found no worker for 1 s"):
-        brought(X, y)
-    killer.join()
-    assert len(killer.killed) == 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 from scipy import sparse
 
 import fairfront as ff
-from fairfront.exceptions import FairfrontWarning, GroupWarning
+from fairfront.exceptions import GroupWarning
 from fairfront.problems import LinearProblem, linear_problem
 from tests.support.dask_rows import assert_same, da, dask, far, given
 
@@ -66,14 +65,12 @@ def test_partitions_may_be_empty() -> None:
     assert np.isfinite(problem.values(np.ones((1, 1, 4)))).all()
 
 
-@pytest.mark.parametrize("keep", ["auto", "disk", "source"])
+@pytest.mark.parametrize("keep", ["auto", "source"])
 def test_sparse_partitions(keep: str) -> None:
     X, y, rows, options = given(n=300)
     X = np.where(np.abs(X) < 0.7, 0.0, X)
     thin = da.from_array(X, chunks=(100, 3)).map_blocks(sparse.csr_matrix)
-    said = "because files are for arrays, found sparse matrices"
-    told = pytest.warns(FairfrontWarning, match=said) if keep == "disk" else nullcontext()
-    with dask.config.set({"fairfront.keep": keep}), told:
+    with dask.config.set({"fairfront.keep": keep}):
         problem = linear_problem(thin, far(y, 100), **far(rows, 100), **options)
     near = linear_problem(sparse.csr_array(X), y, **rows, **options)
     W = np.ones((1, 1, 4))

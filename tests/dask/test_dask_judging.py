@@ -288,12 +288,3 @@ def test_an_audit_of_frames_keeps_the_names_of_columns() -> None:
     ]
     assert found[0].to_dict() == found[1].to_dict()
     assert list(found[1].groups) == ["sex", "age"]
-
-
-def test_an_audit_that_would_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FAIRFRONT_MEMORY", "0.0002")
-    with pytest.raises(InputError, match=r"an audit of 900 rows needs about 0.0 GB \(120 bytes per row"):
-        ff.audit(**in_parts(scored()))
-    monkeypatch.setenv("FAIRFRONT_MEMORY", "plenty")
-    with pytest.raises(InputError, match="FAIRFRONT_MEMORY is 'plenty'"):
-        ff.audit(**in_parts(scored()))

@@ -63,7 +63,7 @@ def test_frontiers_are_those_of_memory(name: str) -> None:
     np.testing.assert_allclose(*(front.column("error", "judged") for front in both), atol=1e-12)
 
 
-@pytest.mark.parametrize("keep", ["memory", "disk", "source"])
+@pytest.mark.parametrize("keep", ["memory", "source"])
 def test_wherever_rows_are_kept(keep: str) -> None:
     X, y, groups, _ = given()
     asked: dict[str, Any] = {"units": "rates", "n_points": 4}

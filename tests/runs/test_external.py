@@ -206,12 +206,6 @@ def test_what_was_added_meanwhile_stays(copy: Path) -> None:
     assert len(run.decisions) == 1
 
 
-def test_a_file_larger_than_memory_is_refused(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FAIRFRONT_MEMORY", "0.0001")
-    with pytest.raises(ff.FairfrontError, match="in memory to be judged"):
-        ff.load(made / "run").evaluate(made / "later.csv", name="oot")
-
-
 @pytest.mark.slow
 def test_a_kill_leaves_the_run_as_it_was_or_with_the_whole_evaluation(copy: Path) -> None:
     run = ff.load(copy / "run")

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 import fairfront as ff
 from fairfront.objectives import Algebra, take_groups
-from fairfront.problems import LinearProblem
+from fairfront.problems import LinearProblem, threads
 from fairfront.problems.point import Bordered
 from fairfront.solvers import Knot
 from fairfront.solvers.constraints import with_guards
@@ -271,12 +272,12 @@ def test_the_inverse_is_that_of_the_bordered_matrix_also_where_the_hessian_is_in
 
 
 def test_scores_are_the_same_to_the_last_bit_on_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "_cores", lambda: 3)
     rows = drawn(6000, columns=40)
     problem, algebra, knots = traced(rows, ff.Newton())
-    monkeypatch.setenv("FAIRFRONT_THREADS", "1")
     one = left_out(problem, algebra, knots)
-    monkeypatch.setenv("FAIRFRONT_THREADS", "3")
-    np.testing.assert_array_equal(left_out(problem, algebra, knots), one)
+    with threadpool_limits(3, user_api="blas"):
+        np.testing.assert_array_equal(left_out(problem, algebra, knots), one)
 
 
 def test_what_is_between_stations_is_interpolated_where_the_same_gaps_bind() -> None:

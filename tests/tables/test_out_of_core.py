@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -17,7 +14,7 @@ from hypothesis import strategies as st
 
 import fairfront as ff
 from fairfront.exceptions import GroupWarning, InputError
-from fairfront.problems.resources import memory
+from fairfront.runs import preparation
 from fairfront.runs.preparation import Prepared, bytes_needed, prepare
 from fairfront.runs.settings import Settings
 from fairfront.tables import Table, TableEncoder, TrainingRows, infer, load, open_source
@@ -25,14 +22,11 @@ from fairfront.tables.arrow import ParquetBlocks
 from fairfront.tables.encoder import NumberBlock
 from fairfront.tables.statistics import MedianSearch, Moments
 from fairfront.tables.table import Column
-from tests.support.waiting import PATIENCE
+from tests.support.cli import command
 
 pytest.importorskip("dask.array", reason="needs the extra dask")
 pytest.importorskip("pyarrow.parquet", reason="needs the extra parquet")
 pd = pytest.importorskip("pandas", reason="needs pandas")
-
-TINY = "0.0001"
-"""Gigabytes of memory that no table here fits in."""
 
 
 def frame_of(n: int | None = None) -> Any:
@@ -84,7 +78,7 @@ def both(path: Path, monkeypatch: pytest.MonkeyPatch, **asked: Any) -> tuple[Pre
     known = Settings(**(PLAIN | asked))
     source = open_source(path)
     one = prepare(source, known, False)
-    monkeypatch.setenv("FAIRFRONT_MEMORY", TINY)
+    monkeypatch.setattr(preparation, "IN_MEMORY", 0.0)
     return one, prepare(source, known, False)
 
 
@@ -124,19 +118,16 @@ def test_parts_have_the_split_encoder_and_rows_of_memory(
 def test_what_is_done_is_said_in_the_findings(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, two = both(file, monkeypatch)
     assert two.findings[0].kind == "noted"
-    assert "more than half of the memory (0.0001 GB): it is read from the file in parts" in two.findings[0].sentence
+    assert "it is read from the file in parts" in two.findings[0].sentence
 
 
-def test_other_files_and_models_are_told_what_helps(
+def test_other_files_and_models_are_read_into_memory(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("FAIRFRONT_MEMORY", TINY)
-    with pytest.raises(InputError, match="use --model linear, which reads parts"):
-        prepare(open_source(file), Settings(**(PLAIN | {"model": "boosting"})), False)
+    monkeypatch.setattr(preparation, "IN_MEMORY", 0.0)
     frame_of(2000).to_csv(tmp_path / "loans.csv", index=False)
-    with pytest.raises(InputError, match="convert it to Parquet, which is read in parts"):
-        prepare(open_source(tmp_path / "loans.csv"), Settings(**PLAIN), False)
-    prepare(open_source(frame_of(2000)), Settings(**PLAIN), False)  # a frame is in memory already
+    for path, asked in ((file, PLAIN | {"model": "boosting"}), (tmp_path / "loans.csv", PLAIN)):
+        assert isinstance(prepare(open_source(path), Settings(**asked), False).rows, Table)
 
 
 def test_large_parts_are_sampled_for_the_card(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,12 +225,6 @@ def test_a_number_that_few_rows_have_leaves_no_spread(chunks: int) -> None:
     assert block == NumberBlock("x", 0.0, 0.0, 0.0, False)
 
 
-def test_memory_is_that_of_the_machine_or_of_a_person(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert memory() > 1e8
-    monkeypatch.setenv("FAIRFRONT_MEMORY", "2.5")
-    assert memory() == 2.5e9
-
-
 def test_the_estimate_grows_with_rows_and_levels(file: Path) -> None:
     known = Settings(**PLAIN)
     whole = bytes_needed(infer(open_source(file)), known)
@@ -271,7 +256,7 @@ def far(one: Any, two: Any) -> float:
 @pytest.mark.parametrize("name", ["at random", "weights", "regression", "sensitive"])
 def test_runs_agree_with_those_in_memory(name: str, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = traced(file, **ASKED[name])
-    monkeypatch.setenv("FAIRFRONT_MEMORY", TINY)
+    monkeypatch.setattr(preparation, "IN_MEMORY", 0.0)
     two = traced(file, **ASKED[name])
     np.testing.assert_allclose(two.frontier.loss, one.frontier.loss, rtol=0, atol=1e-8)
     np.testing.assert_allclose(two.frontier.gaps, one.frontier.gaps, rtol=0, atol=1e-8)
@@ -286,22 +271,15 @@ def test_runs_agree_with_those_in_memory(name: str, file: Path, monkeypatch: pyt
 
 
 @pytest.mark.slow
-def test_the_command_line_says_that_it_reads_parts(file: Path, tmp_path: Path) -> None:
+def test_the_command_line_says_that_it_reads_parts(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["trace", file, "--target", "outcome", "--favourable", "repaid", "--groups", "group:ref=A", "--points", 4]
     dropped = [each for name in ("applied", "amount", "day", "person", "importance") for each in ("--drop", name)]
-    command = [sys.executable, "-c", "from fairfront.cli import main; main()", *map(str, words), *dropped]
-    environment = {**os.environ, "COLUMNS": "200"}
-    for name, more in (("one", {}), ("two", {"FAIRFRONT_MEMORY": TINY})):
-        done = subprocess.run(
-            [*command, "-o", tmp_path / name],
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-            env=environment | more,
-        )
-        assert done.returncode == 0, done.stderr
-        assert ("it is read from the file in parts" in done.stdout) == bool(more)
+    near = command(*words, *dropped, "-o", tmp_path / "one")
+    monkeypatch.setattr(preparation, "IN_MEMORY", 0.0)
+    parts = command(*words, *dropped, "-o", tmp_path / "two")
+    assert (near.returncode, parts.returncode) == (0, 0)
+    assert "read from the file in parts" not in " ".join(near.stdout.split())
+    assert "read from the file in parts" in " ".join(parts.stdout.split())
     one, two = ff.load(tmp_path / "one"), ff.load(tmp_path / "two")
     np.testing.assert_allclose(two.frontier.models.coef, one.frontier.models.coef, rtol=0, atol=1e-8)
     model = two.select(least="tpr_gap", within={"error": 0.01})
@@ -317,7 +295,7 @@ def test_wide_categories_stay_sparse(tmp_path: Path, monkeypatch: pytest.MonkeyP
     frame.to_parquet(tmp_path / "wide.parquet", row_group_size=5000)
     asked = {"target": "y", "favourable": 1, "groups": "group", "drop": ()}
     one = traced(tmp_path / "wide.parquet", **asked)
-    monkeypatch.setenv("FAIRFRONT_MEMORY", TINY)
+    monkeypatch.setattr(preparation, "IN_MEMORY", 0.0)
     two = traced(tmp_path / "wide.parquet", **asked)
     assert one.encoder.sparse
     assert two.encoder.sparse

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from ..exceptions import InputError
 from ..frontier.rate_frontier import Rates, as_rates, refuse_losses
 from ..objectives import LOSSES, Array, Loss, Within, predictions_of, warn_of_proxies
-from ..problems import blas_threads, linear_problem
+from ..problems import linear_problem, one_blas_thread
 from ..problems.dask.problem import refuse_collections
 from ..problems.learners import scores_of_learner
 from ..problems.signs import as_signs
@@ -214,7 +214,7 @@ class FairModel(BaseEstimator):  # type: ignore[misc]
         if self.estimator is not None:
             scores = np.ascontiguousarray(scores_of_learner(self.model_, X, self.task_, self.loss_).T)
         else:
-            with blas_threads(1):
+            with one_blas_thread():
                 scores = np.asarray(X @ np.atleast_2d(self.coef_).T + self.intercept_)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 

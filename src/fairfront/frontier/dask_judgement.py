@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
+from hashlib import blake2b
 from operator import add
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +26,10 @@ from ..measures.evaluation import judgement_of
 from ..measures.moments import settled
 from ..measures.notion_figures import scores_of
 from ..objectives import Array, Attribute, GroupProbabilities
-from ..problems.dask.folds import SETS, sets_of
 from ..problems.dask.passes import reduced
 from ..problems.dask.scan import Key, Tally, group_tally, keys_of
 from ..validation import is_dask
-from ..validation.inputs import as_columns, as_weights, check_labels, take_rows
+from ..validation.inputs import as_columns, as_weights, check_labels, factorize, take_rows
 from .judgement import Asked, checked_features, encode_labels, resolve_attributes
 from .models import Models, responses_of
 
@@ -41,6 +41,8 @@ ROWS = 65_536
 LOOKED_AT, SAMPLED = 8, 20_000
 """Partitions, and rows of each, from whose scores the bins of the AUC are cut."""
 BINS = 8192
+SETS = 1000
+"""Sets of people that intervals of several rows per person are made from."""
 SURE = 1e-3
 """Areas that may be off by more are not given."""
 
@@ -174,6 +176,17 @@ class Part:
                 sums = replace(sums, bins=count_scores(scores[:, 0], labels[rows] == 1, w, self.edges))
             found.append(sums)
         return joined(found)
+
+
+def sets_of(person: Any, n: int) -> NDArray[np.intp]:
+    """Return the set that each of n rows is in, by a hash of its person, the same in every partition.
+
+    A whole number is the same person as an integer and as a float.
+    """
+    codes, levels = factorize(check_labels(person, n, "person"))
+    known = (int(each) if isinstance(each, float) and each.is_integer() else each for each in levels)
+    digests = [blake2b(str(each).encode(), digest_size=8).digest() for each in known]
+    return np.array([int.from_bytes(each, "big") % SETS for each in digests], dtype=np.intp)[codes]
 
 
 def joined(parts: Sequence[Sums | None]) -> Sums | None:

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from ..exceptions import FairfrontWarning, InputError, progress_bar
 from ..objectives import Array
 from ..pareto import nondominated
-from ..problems import EstimatorProblem, Reading, blas_threads
+from ..problems import EstimatorProblem, Reading
 from ..problems.pieces import feature_names
-from ..problems.resources import LEAST, check_time
 from ..solvers import Status, Weighting
 from ..solvers.search import StopSearch, met, search
 from .estimator_models import EstimatorModels
@@ -33,7 +32,6 @@ HEURISTIC = (
 OnFit = Callable[[], None]
 
 
-@blas_threads()
 def trace_estimator(
     problem: EstimatorProblem,
     config: Weighting,
@@ -45,7 +43,6 @@ def trace_estimator(
     ``judge`` may add what predictions of rows that were left out say of the points.
     """
     fits_in_all = problem.fits(config.max_fits, config.lazy)
-    check_time(LEAST * fits_in_all, 0.0, f"{fits_in_all:.3g} fits")
     done: list[int] = []
     with progress_bar(progress, "fitting", fits_in_all) as bar:
 
@@ -58,7 +55,6 @@ def trace_estimator(
         return front if judge is None else judge(front, kept)
 
 
-@blas_threads()
 def fit_capped(problem: EstimatorProblem, config: Weighting, cap: float) -> tuple[Any, Reading, int]:
     """Return the estimator whose held-out gaps are at most the cap, its reading and the number of weightings tried.
 

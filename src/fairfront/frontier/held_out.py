@@ -23,7 +23,6 @@ from ..problems import LinearProblem, Reading
 from ..problems.design import DenseDesign
 from ..problems.fit_rows import Folds, person_codes
 from ..problems.pieces import Piece
-from ..problems.resources import check_memory
 from ..solvers import Newton, Solver, Status
 from ..solvers.base import Request, Solved
 from ..solvers.hard_points import NARROWEST
@@ -115,7 +114,6 @@ class HeldOut:
                 f"{spelled(ASKED)} needs points that are solved to tolerance, found solver {solver.name!r}; use "
                 "solver='newton', or leave it out and evaluate on validation rows."
             )
-        check_memory(8.0 * MOST * problem.K * n, f"held-out scores of {n} rows")
         found = cls(rows, codes, solver, closed, bool(asked), operating_of(asked))
         if not closed and (why := found.no_folds(problem)):
             raise InputError(f"{spelled(ASKED)} leaves out folds of these rows, {why}; leave it out.")

@@ -13,7 +13,7 @@ from sklearn.preprocessing import LabelBinarizer
 
 from ..exceptions import InputError
 from ..objectives import LOSSES, Array, Task, predictions_of
-from ..problems.resources import blas_threads
+from ..problems.threads import one_blas_thread
 from .models import Models, Places, Stored, read_known
 
 
@@ -72,7 +72,7 @@ class LinearModels(Models):
         rows = np.asarray(places)
         return replace(self, coef=self.coef[rows], intercept=self.intercept[rows])
 
-    @blas_threads(1)
+    @one_blas_thread()
     def scores(self, X: Any) -> Array:
         N, K, d = self.coef.shape
         products = np.asarray(X @ self.coef.reshape(N * K, d).T)

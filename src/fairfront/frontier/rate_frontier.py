@@ -11,9 +11,8 @@ import numpy as np
 from ..exceptions import InputError, progress_bar, setting, spelled
 from ..measures.cutoffs import Operating
 from ..objectives import Array
-from ..problems import RateProblem, Reading, blas_threads, rate_problem
+from ..problems import RateProblem, Reading, one_blas_thread, rate_problem
 from ..problems.decision_rules import Rules
-from ..problems.resources import LEAST, check_time
 from ..problems.weighted_fits import check_jobs
 from ..solvers import Status
 from ..solvers.rule_path import Rule, rule_path
@@ -138,7 +137,7 @@ def refuse_losses(given: Mapping[str, Any], estimator: Any) -> None:
         raise InputError(f"{spelled('ridge')} is for logistic posteriors, found an estimator; set its own penalty.")
 
 
-@blas_threads(1)
+@one_blas_thread()
 def trace_rates(
     problem: RateProblem,
     rates: Rates,
@@ -149,7 +148,6 @@ def trace_rates(
     """Trace the frontier of rules on posteriors; ``judge`` adds what they decide about rows left out."""
     if n_points is not None:
         check_count(n_points, "n_points", least=2, most=MOST_POINTS)
-    check_time(LEAST * problem.fits, 0.0, f"{problem.fits:.3g} fits")
     done: list[int] = []
     with progress_bar(progress, "fitting", problem.fits) as bar:
 

@@ -15,7 +15,7 @@ from ..exceptions import InputError
 from ..objectives import Array, Task
 from ..problems.guesses import Guess, Posteriors, Scaling, logistic_model
 from ..problems.posteriors import RuleClassifier, Stack, rule_scores
-from ..problems.resources import blas_threads
+from ..problems.threads import one_blas_thread
 from .estimator_models import read_estimators, write_estimators
 from .models import Models, Places, Stored, read_known
 
@@ -53,7 +53,7 @@ class RuleModels(Models):
     def build(self, place: int) -> RuleClassifier:
         return RuleClassifier(self.posteriors, self.rules[place], self.task.classes)
 
-    @blas_threads(1)
+    @one_blas_thread()
     def scores(self, X: Any) -> Array:
         pairs = self.posteriors.pairs(X)
         return np.stack([rule_scores(pairs, W) for W in self.rules])

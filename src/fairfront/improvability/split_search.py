@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from ..frontier.models import Models
 from ..measures.cutoffs import cutoffs_for_rate, decide
 from ..objectives import Array, Task
-from ..problems.resources import blas_threads
+from ..problems.threads import one_blas_thread
 from ..validation.inputs import check_matrix
 from .estimates import Answers
 from .families import FAMILIES, Data, Found, proposed
@@ -138,7 +138,7 @@ def stand_in(data: Data, rows: Ints, rate: float | None) -> Answers:
     return Answers(scores >= cutoff, scores, True)
 
 
-@blas_threads(1)
+@one_blas_thread()
 def search_split(data: Data, plan: Plan, k: int, most: int, atoms: Ints) -> Outcome:
     """Search one half, with at most so many fits, and judge on the other."""
     wanted, (search, judge) = plan.wanted, halves(atoms, plan.seed, k, data.sample.person)

@@ -1,7 +1,6 @@
 """Audit: how the model that one has today stands, group by group, in people's units. Nothing is trained.
 
-Dask collections are brought here, because these columns are narrow: texts travel as small codes, 8 bytes per row and
-column. What would not fit is refused first.
+Dask collections are computed, because these columns are narrow.
 """
 
 from __future__ import annotations
@@ -9,20 +8,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from itertools import chain
 from typing import Any, Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ..exceptions import FairfrontWarning, InputError, spelling
 from ..objectives import NOTIONS, Groups, check_groups, count_in_words, take_groups, warn_of_proxies
 from ..objectives.strata import Strata
-from ..problems.dask.passes import reduced
-from ..problems.resources import GIGABYTE, memory
+from ..problems.dask.passes import require_dask
 from ..validation import check_confidence, check_count, check_flag, check_names, check_seed, is_dask
-from ..validation.inputs import as_columns, factorize, weighted_rows
+from ..validation.inputs import weighted_rows
 from .audit_record import Audit, audited
 from .cutoffs import Operating, Side
 from .judged import read_judged
@@ -56,8 +49,7 @@ def audit(
 ) -> Audit:
     """Judge any model by its decisions, scores or predictions, group by group.
 
-    Dask collections are brought here, because these columns are narrow: 8 bytes per value and 120 per row, which must
-    be at most half of the memory.
+    Dask collections are computed, because these columns are narrow.
 
     Parameters
     ----------
@@ -146,66 +138,7 @@ def _with_warning(found: Audit, said: tuple[str, ...]) -> Audit:
     return replace(found, notions=(*found.notions, *said), shown=replace(shown, notions=(*shown.notions, *said)))
 
 
-PER_VALUE, PER_ROW = 8, 120
-"""Bytes of memory for each value that is brought here, and for each row that is audited."""
-SHARE = 0.5
-"""Share of the memory that an audit of Dask collections may take."""
-
-Packed = tuple[NDArray[Any], list[Any] | None]
-"""Numbers, or codes (the last for missing) with the values that they stand for."""
-
-
 def gathered(**given: Any) -> dict[str, Any]:
-    """Return what was given with Dask collections as columns in memory, or say that they do not fit."""
-    far = [value for value in given.values() if is_dask(value)]
-    if not far:
-        return given
-    first = next(filter(is_dask, far[0].values())) if isinstance(far[0], Mapping) else far[0]
-    n = int(reduced(lambda block: block.shape[0], first, combine=sum))
-    columns = 0
-    for value in given.values():
-        wide = getattr(value, "ndim", 1) == 2
-        columns += len(value) if isinstance(value, Mapping) else int(value.shape[1]) if wide else value is not None
-    need, room = n * (PER_ROW + PER_VALUE * columns), SHARE * memory()
-    if need > room:
-        raise InputError(
-            f"an audit of {n} rows needs about {need / GIGABYTE:.1f} GB ({PER_ROW} bytes per row and {PER_VALUE} per "
-            f"value), expected at most {room / GIGABYTE:.1f} GB, half of the memory; audit a random sample of rows."
-        )
-    return {what: _brought(what, value) if is_dask(value) else value for what, value in given.items()}
-
-
-def _brought(what: str, collection: Any) -> Any:
-    """Return a mapping of columns for groups and controls, and one array for all else."""
-    if isinstance(collection, Mapping):
-        return {name: _brought("", each) if is_dask(each) else each for name, each in collection.items()}
-    packed = reduced(partial(_packed, what=what), collection, combine=lambda parts: list(chain.from_iterable(parts)))
-    columns = {name: _unpacked([part[name] for part in packed]) for name in packed[0]}
-    if what in ("sensitive_features", "control_features"):
-        return columns
-    return next(iter(columns.values())) if len(columns) == 1 else np.column_stack(list(columns.values()))
-
-
-def _packed(block: Any, what: str) -> list[dict[str, Packed]]:
-    columns: dict[str, Packed] = {}
-    for name, values in as_columns(block, what).items():
-        if values.dtype.kind in "biuf":
-            columns[name] = values, None
-        else:
-            codes, found = factorize(values)
-            columns[name] = np.where(codes < 0, len(found), codes).astype(np.min_scalar_type(len(found))), found
-    return [columns]
-
-
-def _unpacked(parts: list[Packed]) -> NDArray[Any]:
-    if all(found is None for _, found in parts):
-        return np.concatenate([values for values, _ in parts])
-    shared: dict[Any, Any] = {}
-    rows = []
-    for codes, found in parts:
-        if found is None:
-            rows.append(codes.astype(object))
-            continue
-        known = [shared.setdefault((type(value), value), value) for value in found]
-        rows.append(np.array([*known, None], dtype=object)[codes])
-    return np.concatenate(rows)
+    """Return what was given with Dask collections computed: these columns are narrow."""
+    far = {what: value for what, value in given.items() if is_dask(value)}
+    return given | require_dask().compute(far)[0] if far else given

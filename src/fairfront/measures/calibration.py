@@ -15,7 +15,7 @@ from scipy.special import expit, logit
 
 from ..objectives import Array
 from ..objectives.people import nearest
-from ..problems.resources import blas_threads
+from ..problems.threads import one_blas_thread
 from .counts import membership, ratio, row_weight
 from .rates import PerGroup
 
@@ -58,7 +58,7 @@ class Calibration(PerGroup):
     ece: Array
 
 
-@blas_threads(1)
+@one_blas_thread()
 def calibration_table(
     p: Array,
     positive: NDArray[np.bool_],

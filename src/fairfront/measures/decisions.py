@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array, Attribute, Task
-from ..problems.resources import blas_threads
+from ..problems.threads import one_blas_thread
 from ..validation.inputs import check_weights
 from .counts import auc, sums_of
 from .evaluation import Evaluation, judgement_of
 from .intervals import SKEW
 
 
-@blas_threads(1)
+@one_blas_thread()
 def evaluate_scores(
     scores: ArrayLike,
     labels: ArrayLike,

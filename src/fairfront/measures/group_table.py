@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array, Task
-from ..problems.resources import blas_threads
+from ..problems.threads import one_blas_thread
 from ..records import Record
 from .counts import Counts, ratio
 from .disclosure import (
@@ -97,7 +97,7 @@ class GroupTable(Record):
         return found
 
 
-@blas_threads(1)
+@one_blas_thread()
 def tabulate(judged: Judged, lines: Lines, settings: Settings, counts: Counts | None = None) -> GroupTable:
     """``counts`` are those of the decisions where they are known already."""
     nobody = np.zeros(len(lines.names), dtype=bool)

@@ -4,7 +4,6 @@ from .base import FirstOrder as FirstOrder
 from .base import FunctionProblem as FunctionProblem
 from .base import SecondOrder as SecondOrder
 from .base import WeightedFit as WeightedFit
-from .dask.passes import ClusterError as ClusterError
 from .dask.passes import DaskSettings as DaskSettings
 from .dask.problem import DaskProblem as DaskProblem
 from .fit_rows import Reading as Reading
@@ -16,6 +15,6 @@ from .point import gram as gram
 from .posteriors import RuleClassifier as RuleClassifier
 from .rate_problem import RateProblem as RateProblem
 from .rate_problem import rate_problem as rate_problem
-from .resources import blas_threads as blas_threads
+from .threads import one_blas_thread as one_blas_thread
 from .weighted_fits import EstimatorProblem as EstimatorProblem
 from .weighted_fits import estimator_problem as estimator_problem

@@ -15,7 +15,6 @@ from ..validation.inputs import check_labels, check_matrix, check_weights, weigh
 from .design import Frame
 from .linear import LinearProblem
 from .pieces import Piece, feature_names
-from .resources import check_memory
 from .signs import as_signs
 from .sparse_design import moments
 
@@ -84,9 +83,6 @@ def problem_of(question: Question, X: Any, y: Any, sensitive_features: Any, samp
         sensitive_features = take_groups(sensitive_features, rows, len(labels))
         matrix, labels, weight = matrix[rows], labels[rows], weight[rows]
     objectives = Objectives.of(question, labels, sensitive_features, weight)
-    n, columns = matrix.shape
-    if not sparse.issparse(matrix):
-        check_memory(8.0 * n * (columns + 1), f"a sorted copy of {n} rows and {columns} columns")
     frame = Frame.of(moments(matrix), question.fit_intercept)
     if objectives.question.ridge == 0.0 and not sparse.issparse(matrix) and not question.signs:
         frame = frame.orthogonal(matrix)

@@ -25,8 +25,8 @@ from .fit_rows import Ints
 from .guesses import Coded, Guess, Scaling, logistic_model
 from .pieces import Names, Piece, feature_names, unfolded
 from .point import Bordered, Point, newton
-from .resources import check_memory, in_threads
 from .sparse_design import moments
+from .threads import in_threads
 
 if TYPE_CHECKING:
     from .dask.partition import DaskRows
@@ -77,8 +77,6 @@ class LogisticRows:
     @classmethod
     def of(cls, X: Any, objectives: Objectives, strength: float, fit_intercept: bool) -> LogisticRows:
         matrix = check_matrix(X)
-        n, columns = matrix.shape
-        check_memory(8.0 * n * (columns + 1), f"a sorted copy of {n} rows and {columns} columns")
         frame = Frame.of(moments(matrix), fit_intercept)
         binary = objectives.task.kind == "binary"
         return cls(Piece.of(matrix, objectives, frame), frame, strength, binary, feature_names(X))

@@ -3,7 +3,7 @@
 All data pass through here and nowhere else. A problem in memory is one piece; a problem on Dask is many, whose sums
 are added up. Sums are not yet divided by the cells' weights, and know nothing about penalties, contrasts or solvers.
 
-A piece takes its rows in segments, which threads share (see `resources`), and segments in chunks that fit into the
+A piece takes its rows in segments, which threads share (see `threads`), and segments in chunks that fit into the
 cache. Both depend on sizes only, and segments are added in the order of the rows: the same bytes on any threads.
 """
 
@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from ..objectives import Array, Cells, Measure, Objectives
 from ..validation import is_dask
 from .design import Frame, aligned
-from .resources import in_threads
 from .sparse_design import Design, sorted_design
+from .threads import in_threads
 
 Names = tuple[str, ...] | None
 Bound = Sequence[tuple[Measure, NDArray[np.intp]]]

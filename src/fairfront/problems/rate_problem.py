@@ -19,7 +19,6 @@ from .guesses import Coded
 from .logistic_guesses import MOST_WEIGHTS, RATES, LogisticRows, closed_form
 from .pieces import Names, feature_names
 from .posteriors import RuleClassifier, Stack, learn_posteriors, rule_scores
-from .resources import check_memory
 
 if TYPE_CHECKING:
     from .dask.problem import DaskProblem
@@ -33,7 +32,6 @@ FEWEST_DRIVEN = 16
 
 FOLDS = 3
 """Of learners whose rows cannot be left out in closed form."""
-PER_ROW = 64.0  # bytes of a row per pair of label and cell: probabilities, of every fit and together
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +204,6 @@ def _far_problem(
     objectives, n = far.objectives, far.rows.n
     task, total = objectives.task, float(objectives.layout.cells.weight.sum())
     closed = LogisticRows(far.rows, far.frame, _strength(ridge, total), task.kind == "binary", far.feature_names)
-    check_memory(PER_ROW * n * len(task.classes) * objectives.layout.cells.count, f"probabilities of {n} rows")
     cost, folds = _cost(len(task.classes), task.favourable, costs, approval), fit_rows.Folds((), same=False, alone=n)
     coded = closed.coded()
     problem = RateProblem((None,), None, coded, objectives, folds, cost, approval, closed=closed)

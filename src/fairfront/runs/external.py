@@ -26,7 +26,6 @@ from ..measures.disclosure import POOLED
 from ..measures.published import published
 from ..objectives import GroupProbabilities, count_in_words
 from ..objectives.people import FEWEST
-from ..problems.resources import GIGABYTE, memory
 from ..records import Record
 from ..storage.folders import make_folder
 from ..storage.packages import read_package, write_package
@@ -167,7 +166,6 @@ def _read(
         known["notations"] = {name: Notation.from_content(trained[name]["notation"]) for name in numbers}
     with progress_bar(progress, "reading", 3 * source.size) as bar:
         schema = infer(source, columns=columns, on_progress=bar.update, **known)
-        _check_size(run, source, schema.n)
         table = load(source, schema, on_progress=lambda done: bar.update(source.size + done))
         periods = tuple(_periods(table, times, trained))
         if not settings.regression:
@@ -206,18 +204,6 @@ def _check_columns(run: Run, source: Source, settings: Settings) -> None:
                 near = nearest(name, source.names, "; add it.")
                 raise InputError(f"{source.title} has no column {name!r}, which the run reads as {role}{near}")
     run.encoder.check(source.names)
-
-
-def _check_size(run: Run, source: Source, n: int) -> None:
-    """Refuse a file whose matrix and scores do not fit in memory."""
-    width = len(run.encoder.columns if run.encoder.sparse else run.encoder.feature_names)
-    outputs = len(run.frontier.facts.task.classes) if run.frontier.facts.task.kind == "multiclass" else 1
-    need, room = 8.0 * n * (2 * width + 2 * outputs * len(run.frontier)), memory()
-    if need > room:
-        raise InputError(
-            f"{source.title} needs about {need / GIGABYTE:.3g} GB in memory to be judged, expected at most "
-            f"{room / GIGABYTE:.3g} GB; take a random sample of its rows."
-        )
 
 
 def _encoded(run: Run, source: Source, decimal: Decimal | None, on_progress: Any) -> tuple[list[Any], Counter[str]]:

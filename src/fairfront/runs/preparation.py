@@ -18,9 +18,8 @@ from ..objectives import GroupProbabilities, count_in_words
 from ..objectives.people import FEWEST, rounded
 from ..problems.dask.partition import lazy_column
 from ..problems.dask.passes import require_dask
-from ..problems.resources import GIGABYTE, memory
 from ..tables import Schema, Source, Table, TrainingRows, infer, load
-from ..tables.arrow import ArrowSource, FrameSource, ParquetBlocks
+from ..tables.arrow import ArrowSource, ParquetBlocks
 from ..tables.encoder import TableEncoder, is_thin
 from ..tables.findings import MAX_LEVELS, Finding, reading_findings, screen
 from ..tables.notation import time_words
@@ -30,8 +29,8 @@ from ..tables.target import Codes, ungrouped_notes
 from .rows import Kept, Part, People, atoms, digest_of, drawn_rows, lazy_rows, parts_note, people_of, streamed_rows
 from .settings import Settings
 
-SHARE = 0.5
-"""Share of the memory that a table may take before it is read in parts."""
+IN_MEMORY = 4e9
+"""Bytes that a run may take in memory before a Parquet file is read in parts."""
 TRAINED = 0.6
 
 
@@ -123,7 +122,7 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
             **settings.notation,
         )
         _check_times(schema, split)
-        streamed = _is_too_large(source, schema, settings)
+        streamed = _is_streamed(source, schema, settings)
         if streamed:
             require_dask()
         narrow = (settings.target, *settings.groups, *settings.aside, *split.columns)
@@ -205,22 +204,11 @@ def bytes_needed(schema: Schema, settings: Settings) -> float:
     return schema.n * ((1.0 + TRAINED) * table + 2.0 * TRAINED * (12 * len(features) if thin else 8 * width))
 
 
-def _is_too_large(source: Source, schema: Schema, settings: Settings) -> bool:
-    """Refuse a file that neither fits in memory nor can be read in parts."""
-    need, room = bytes_needed(schema, settings), memory()
-    if need <= SHARE * room or isinstance(source, FrameSource):
-        return False
+def _is_streamed(source: Source, schema: Schema, settings: Settings) -> bool:
+    """Tell whether a file is read in parts: a large one of Parquet, for linear models and groups in columns."""
     parquet = isinstance(source, ArrowSource) and source.kind == "Parquet"
     in_parts = parquet and settings.model == "linear" and not (settings.group_probabilities or settings.control)
-    if in_parts or need <= room:
-        return in_parts
-    remedy = "convert it to Parquet, which is read in parts" if not parquet else "use --model linear, which reads parts"
-    if settings.group_probabilities:
-        remedy = "give columns of groups, because groups given as probabilities are for tables in memory"
-    raise InputError(
-        f"{source.title} needs about {need / GIGABYTE:.3g} GB in memory, expected at most {room / GIGABYTE:.3g} GB; "
-        f"{remedy}, or take fewer rows."
-    )
+    return in_parts and bytes_needed(schema, settings) > IN_MEMORY
 
 
 def _periods(schema: Schema, split: Split, table: Table, codes: NDArray[np.int8]) -> tuple[dict[str, Any], ...]:

@@ -33,7 +33,7 @@ from ..objectives import Algebra, Array, Quantity
 from ..objectives.losses import Squared
 from ..problems import LinearProblem
 from ..problems.point import Bordered
-from ..problems.resources import in_threads
+from ..problems.threads import in_threads
 from .base import TINY
 from .left_out_people import Block, people_blocks
 

@@ -13,10 +13,8 @@ from ..exceptions import InputError, UnboundedError
 from ..objectives import Algebra, Array
 from ..pareto import nondominated, spread
 from ..problems import LinearProblem, Point
-from ..problems.resources import check_steps
 from ..validation import refuse
-from ..validation.inputs import shape_of
-from .base import TARGETS, Mask, OnPoint, Path, Request, Solved, Solver, Status, Target, check_needs
+from .base import Mask, OnPoint, Path, Request, Solved, Solver, Status, Target, check_needs
 from .hard_points import polished
 
 KEPT = 100  # points on the way that are kept where nothing else is asked for
@@ -169,9 +167,6 @@ class Descent(Solver):
 
     def trace(self, problem: LinearProblem, request: Request, on_point: OnPoint) -> list[Solved]:
         """Return the ends of all runs, which go as one batch, and what they passed on their way."""
-        asked = request.preferences
-        count = asked if isinstance(asked, (int, np.integer)) else next(iter(shape_of(asked, "preferences")), 0)
-        check_steps(problem, int(count) or TARGETS, self.max_iter, type(self)().max_iter)
         work = self.working(problem)
         start, target = self.aim(work, request)
         algebra, runs = work.algebra, len(target.pi)

@@ -13,12 +13,10 @@ from scipy.optimize import brentq
 from ..exceptions import FairfrontWarning
 from ..objectives import Array
 from ..problems import FirstOrder, LinearProblem, SecondOrder, WeightedFit
-from ..problems.resources import check_points
 from ..validation import check_choice, check_count, check_flag, check_positive
 from .base import TARGETS, Accepted, OnPoint, Path, Request, Solved, Solver, Status, Target, check_needs, tops
 from .hard_points import approach, past_zero, restarted, unrounded
 from .knots import (
-    MOST,
     OnKnot,
     alike,
     first_knot,
@@ -101,8 +99,6 @@ class Newton(Solver):
         asked, pi = request.targets(problem.algebra.names, least=2)
         count = asked or request.n_points
         total = count or TARGETS
-        past = self.overshoot * total if pi is None else 0.0
-        check_points(problem, total * (1.0 + self.restarts) + past, MOST)
         solved = itertools.count(1)
 
         def on_knot(knot: Knot) -> None:

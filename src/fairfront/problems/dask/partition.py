@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,12 +13,11 @@ from scipy import sparse
 
 from ...exceptions import InputError
 from ...objectives import Array, Cells
-from ...storage.folders import writing
-from ..design import ROWS, DenseDesign, Frame
+from ..design import DenseDesign, Frame
 from ..pieces import Bound, Factors, Piece, Product, summed
-from ..resources import one_thread
 from ..sparse_design import sorted_design
-from .passes import Runner, require_dask
+from ..threads import one_thread
+from .passes import computed_over, require_dask
 from .scan import Key, Sides
 
 
@@ -57,29 +56,26 @@ def matrix_of(x: Any) -> Any:
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
 
 
-def side(y: Any, groups: Any, weight: Any, plan: Plan, known: str) -> Side:
-    """Look up every row of a partition in the plan; ``known`` is the digest of the partition when it was looked at."""
+def side(y: Any, groups: Any, weight: Any, plan: Plan) -> Side:
+    """Look up every row of a partition in the plan."""
     sides = Sides.of(y, groups, weight, len(y), plan.regression)
-    if sides.digest != known:
-        raise InputError(
-            "a partition has labels, groups or weights that it did not have when it was first read, expected "
-            "collections that give the same rows each time; store or persist them before tracing."
-        )
     (place, keys), none = sides.keyed, len(plan.keys)
     codes = np.array([plan.keys.get(key, none) for key in keys], dtype=np.min_scalar_type(none))[place]
-    if sides.weight is not None:
-        codes[sides.weight <= 0.0] = none
+    idle = np.zeros(len(codes), dtype=bool) if sides.weight is None else sides.weight <= 0.0
+    if (codes[~idle] == none).any():
+        raise InputError(
+            "a partition has labels or groups that it did not have when it was first read, expected collections that "
+            "give the same rows each time; store or persist them before tracing."
+        )
+    codes[idle] = none
     return Side(codes, sides.target, sides.weight if plan.weighted else None)
 
 
 class LooseDesign(DenseDesign):
-    """A dense matrix in the precision and order that it has: rows are taken when they are needed, a chunk at a time.
+    """A dense matrix in the precision and order that it has, for one pass: rows are taken chunk by chunk."""
 
-    For rows that are read for one pass only or lie on disk; where they are sorted already, ``order`` is None.
-    """
-
-    def __init__(self, X: NDArray[Any], order: NDArray[np.intp] | None, frame: Frame) -> None:
-        self.n, self.columns, self.d = (X.shape[0] if order is None else len(order)), int(X.shape[1]), len(frame.scale)
+    def __init__(self, X: NDArray[Any], order: NDArray[np.intp], frame: Frame) -> None:
+        self.n, self.columns, self.d = len(order), int(X.shape[1]), len(frame.scale)
         self.X, self.order, self.far, self.frame = X, order, False, frame
         self.last, self.kept = (0, 0), np.empty((0, self.d))
 
@@ -89,7 +85,7 @@ class LooseDesign(DenseDesign):
             if len(self.kept) != stop - start:
                 self.kept = np.ones((stop - start, self.d))
             rows = self.kept[:, : self.columns]
-            rows[:] = self.X[start:stop] if self.order is None else self.X[self.order[start:stop]]
+            rows[:] = self.X[self.order[start:stop]]
             self.frame.put(rows)
             self.last = (start, stop)
         return self.kept
@@ -114,59 +110,14 @@ def prepared(x: Any, known: Side, plan: Plan, loose: bool = False) -> Piece:
     return Piece(sorted_design(matrix, order, plan.frame.intercept, plan.frame), targets, cells)
 
 
-class SpoolError(InputError):
-    """Rows that could not be written to the disk; they may still be read where they come from."""
-
-
-@dataclass(frozen=True)
-class Spooled:
-    """A piece in files of its own, which are mapped into memory for the time of a pass."""
-
-    stem: str
-    offsets: NDArray[np.intp]
-    plan: Plan
-
-    def mapped(self) -> Piece:
-        rows = np.load(f"{self.stem}-rows.npy", mmap_mode="r")
-        targets = np.load(f"{self.stem}-targets.npy")
-        weight = np.load(f"{self.stem}-weights.npy") if self.plan.weighted else None
-        cells = Cells(np.empty(0, dtype=np.intp), self.offsets, self.plan.weight, weight, None)
-        return Piece(LooseDesign(rows, None, self.plan.frame), targets, cells)
-
-
-def spooled(x: Any, known: Side, plan: Plan, stem: str) -> Spooled:
-    """Write a partition's sorted rows, in the precision that they have, to files that begin with ``stem``."""
-    order, targets, cells = _sorted_rows(known, plan)
-    matrix = matrix_of(x)
-    taken = (matrix[order[start : start + ROWS]] for start in range(0, len(order), ROWS))
-    _save(f"{stem}-rows.npy", matrix.dtype, (len(order), int(matrix.shape[1])), taken)
-    _save(f"{stem}-targets.npy", targets.dtype, targets.shape, [targets])
-    if cells.row_weight is not None:
-        _save(f"{stem}-weights.npy", cells.row_weight.dtype, cells.row_weight.shape, [cells.row_weight])
-    return Spooled(stem, cells.offsets, plan)
-
-
-def _save(path: str, dtype: Any, shape: tuple[int, ...], chunks: Iterable[NDArray[Any]]) -> None:
-    """Write an array chunk by chunk; through a mapped file, a full disk would end the process instead of an error."""
-    header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-    try:
-        with writing(path, overwrite=True) as file:
-            np.lib.format.write_array_header_1_0(file, header)
-            for chunk in chunks:
-                file.write(np.ascontiguousarray(chunk).data)
-    except InputError as error:
-        raise SpoolError(str(error)) from error
-
-
 Ask = Callable[[Piece], tuple[Array, ...] | Array]
 """A pass: what to add up over a piece."""
 
 
 def _added(ask: Ask, *part: Any) -> tuple[Array, ...]:
-    """Add up over one part: a piece, a spooled one, or features, side and plan; in one thread."""
+    """Add up over one part: a piece, or features, side and plan; in one thread."""
     with one_thread():
-        piece = prepared(part[0], part[1], part[2], loose=True) if len(part) > 1 else part[0]
-        found = ask(piece.mapped() if isinstance(piece, Spooled) else piece)
+        found = ask(prepared(part[0], part[1], part[2], loose=True) if len(part) > 1 else part[0])
     return found if isinstance(found, tuple) else (found,)
 
 
@@ -189,14 +140,14 @@ class DaskRows:
     because reading rows is what costs. ``passes`` counts the passes over the data.
     """
 
-    def __init__(self, runner: Runner, parts: list[tuple[Any, ...]], n: int, squares: Array, eager: bool) -> None:
-        self.runner, self.parts, self.n, self.d, self.eager = runner, parts, n, len(squares), eager
+    def __init__(self, parts: list[tuple[Any, ...]], n: int, squares: Array, eager: bool) -> None:
+        self.parts, self.n, self.d, self.eager = parts, n, len(squares), eager
         self.squares, self.target_variance, self.passes = squares, 0.0, 0
         self.memo: dict[tuple[Any, ...], tuple[Array, ...]] = {}
 
     def total(self, ask: Ask, combine: Callable[[list[Any]], Any] = summed) -> tuple[Array, ...]:
         self.passes += 1
-        return tuple(np.array(array) for array in self.runner.over(self.parts, partial(_added, ask), combine))
+        return tuple(np.array(array) for array in computed_over(self.parts, partial(_added, ask), combine))
 
     def _remembered(self, ask: Ask, least: int, measures: Bound, W: Array) -> tuple[Array, ...]:
         """Return the sums of one run at W (K, d), in copies, asked for anew where fewer than ``least`` are known."""

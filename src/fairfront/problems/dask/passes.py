@@ -6,151 +6,67 @@ function makes it. The join is a tree of fixed shape: the same partitions give t
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 import numpy as np
 
-from ...exceptions import FairfrontError, InputError, require
+from ...exceptions import InputError, require
 from ...validation import is_dask
 from ...validation.inputs import as_columns
-from ..resources import memory, threads_setting
 
 NAMES = ("X", "y", "sensitive_features", "sample_weight", "person")
 """What collections are called, in the order in which they are given."""
 ALIKE = "take them from one data frame, or rechunk or repartition them alike."
 JOINED = 8
 """How many results one step of a sum takes."""
-POLL = 1.0
-"""Seconds between two looks at whether there are workers left."""
 
 
 def require_dask(module: str = "dask") -> Any:
     return require(module, "dask", "data larger than memory")
 
 
-class ClusterError(FairfrontError, RuntimeError):
-    """The workers of a cluster are gone, or one partition is too much for them."""
-
-
-def _lose(error: Exception | None, found: str = "no connection to the scheduler") -> NoReturn:
-    raise ClusterError(
-        f"the cluster was lost in the middle of a pass: expected at least one worker, found {found}; start workers and "
-        "trace again (from the checkpoint, where one was asked for)."
-    ) from error
-
-
 @dataclass(frozen=True)
 class DaskSettings:
     """How fairfront uses Dask; each field is a key of Dask's configuration, ``fairfront.<name>``.
 
-    keep            where prepared rows stay between passes: "memory", "disk" (one machine, no client), "source" (each
-                    pass reads its partitions again), or "auto": memory where they fit, then disk, then source
-    memory_share    share of the memory (of all workers, or of this machine) that they may fill
+    keep            where prepared rows stay between passes: "memory" (Dask persists them), "source" (each pass reads
+                    its partitions again), or "auto": persisted on a cluster, and up to 4 GB on this machine
     small_bytes     data up to this size (as double precision) are brought to memory, where Dask would cost more time
-    patience        seconds that a pass waits for workers when there are none left
     """
 
-    keep: Literal["auto", "memory", "disk", "source"] = "auto"
-    memory_share: float = 0.4
+    keep: Literal["auto", "memory", "source"] = "auto"
     small_bytes: float = 1 << 27
-    patience: float = 60.0
 
     @classmethod
     def current(cls) -> DaskSettings:
         config = require_dask().config
         given = {name: config.get(f"fairfront.{name}", getattr(cls, name)) for name in cls.__dataclass_fields__}
-        if given["keep"] not in ("auto", "memory", "disk", "source"):
-            raise InputError(f"fairfront.keep is {given['keep']!r}, expected 'auto', 'memory', 'disk' or 'source'.")
-        for name in ("memory_share", "small_bytes", "patience"):
-            if isinstance(given[name], bool) or not isinstance(given[name], (int, float)) or not given[name] >= 0:
-                raise InputError(f"fairfront.{name} is {given[name]!r}, expected a number of at least 0.")
+        if given["keep"] not in ("auto", "memory", "source"):
+            raise InputError(f"fairfront.keep is {given['keep']!r}, expected 'auto', 'memory' or 'source'.")
+        small = given["small_bytes"]
+        if isinstance(small, bool) or not isinstance(small, (int, float)) or not small >= 0:
+            raise InputError(f"fairfront.small_bytes is {small!r}, expected a number of at least 0.")
         return cls(**given)
 
 
-class Runner:
-    """Computes delayed values: on the client that was active when it was made, or else on the local scheduler."""
+def computed_over(
+    parts: Iterable[tuple[Any, ...]], function: Callable[..., Any], combine: Callable[[list[Any]], Any]
+) -> Any:
+    """Return the combination of a function's results on parts, which meet in a tree of fixed shape.
 
-    def __init__(self, settings: DaskSettings) -> None:
-        self.dask, self.settings = require_dask(), settings
-        self.client: Any = None
-        self.threads = {} if threads_setting() is None else {"num_workers": threads_setting()}
-        distributed, scheduler = sys.modules.get("distributed"), self.dask.config.get("scheduler", None)
-        if distributed is not None and scheduler in (None, "distributed", "dask.distributed"):
-            with suppress(ValueError):  # there is none
-                self.client = distributed.default_client()
-
-    def delayed(self, function: Any) -> Any:
-        return self.dask.delayed(function, pure=False)
-
-    def over(
-        self, parts: Iterable[tuple[Any, ...]], function: Callable[..., Any], combine: Callable[[list[Any]], Any]
-    ) -> Any:
-        """Return the combination of a function's results on parts, which meet in a tree of fixed shape.
-
-        What the function carries goes inside every task: as a task of its own, workers would wait for it.
-        """
-        call, join = self.delayed(function), self.delayed(combine)
-        level = [call(*part) for part in parts]
-        while len(level) > 1:
-            split = [level[i : i + JOINED] for i in range(0, len(level), JOINED)]
-            level = [join(group) if len(group) > 1 else group[0] for group in split]
-        return self.brought(level[0])
-
-    def brought(self, value: Any) -> Any:
-        """Compute a delayed value, or a list of collections as a whole, and return it in memory."""
-        if self.client is None:
-            return self.dask.compute(value, **self.threads)[0]
-        return self._results([self.client.compute(self.dask.delayed(value) if isinstance(value, list) else value)])[0]
-
-    def kept(self, values: list[Any]) -> list[Any]:
-        """Compute delayed values and leave them where they are; what is lost with a worker is computed again."""
-        if self.client is None:
-            return list(self.dask.persist(*values, **self.threads))
-        persisted = self.client.persist(values)
-        self._results(self.client.futures_of(persisted), but="finished")
-        return list(persisted)
-
-    def memory(self) -> float:
-        here = memory()
-        if self.client is None:
-            return here
-        workers = self.client.scheduler_info(n_workers=-1)["workers"]
-        return float(sum(worker["memory_limit"] or here for worker in workers.values()))
-
-    def _results(self, futures: list[Any], but: str = "") -> list[Any]:
-        """Return results as soon as all are there, but for those of one status; wait while there are workers."""
-        distributed, seen, done = sys.modules["distributed"], time.monotonic(), False
-        try:
-            while not done:
-                try:
-                    done = bool(distributed.wait(futures, timeout=POLL))
-                except TimeoutError:
-                    if self._workers():
-                        seen = time.monotonic()
-                    elif time.monotonic() - seen >= self.settings.patience:
-                        self.client.cancel(futures)
-                        _lose(None, f"no worker for {self.settings.patience:g} s")
-            return [future.result() for future in futures if future.status != but]
-        except distributed.KilledWorker as error:
-            raise ClusterError(
-                "a partition was being read or added up when its worker died, more than once, most likely for want of "
-                "memory, expected partitions that fit into a worker a few times; make them smaller, or workers larger."
-            ) from error
-        except distributed.CancelledError as error:
-            _lose(error)
-
-    def _workers(self) -> int:
-        try:
-            return len(self.client.nthreads())
-        except (OSError, RuntimeError) as error:  # the client is closed, or cannot reach anybody
-            _lose(error)
+    What the function carries goes inside every task: as a task of its own, workers would wait for it.
+    """
+    dask = require_dask()
+    call, join = dask.delayed(function, pure=False), dask.delayed(combine, pure=False)
+    level = [call(*part) for part in parts]
+    while len(level) > 1:
+        split = [level[i : i + JOINED] for i in range(0, len(level), JOINED)]
+        level = [join(group) if len(group) > 1 else group[0] for group in split]
+    return dask.compute(level[0])[0]
 
 
 def reduced(
@@ -168,7 +84,7 @@ def reduced(
     """
     parts = aligned_blocks(*collections)
     chosen = parts if places is None else [parts[i] for i in places(len(parts))]
-    return Runner(DaskSettings.current()).over(chosen, partial(_called, function), combine)
+    return computed_over(chosen, partial(_called, function), combine)
 
 
 def _called(function: Callable[..., Any], *blocks: Any) -> Any:

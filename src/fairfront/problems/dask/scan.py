@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -148,18 +147,6 @@ class Sides:
         kinds = tuple(map(_kind, self.columns[first:], levels[first:]))  # none where there are no rows
         return Tally(self.names, kinds, {key: (rows, float(total)) for key, rows, total in known if rows})
 
-    @property
-    def digest(self) -> str:
-        """Return what a partition is known again by, from every row's key and numbers; "" for no rows."""
-        place, keys = self.keyed
-        if not len(place):
-            return ""
-        found = blake2b(repr(keys).encode(), digest_size=8)
-        found.update(place.astype(np.min_scalar_type(len(keys))).tobytes())
-        for values in (self.target, self.weight):
-            found.update(b"" if values is None else values.tobytes())
-        return found.hexdigest()
-
 
 def group_tally(block: Any) -> Tally:
     columns = as_columns(block, "sensitive_features")
@@ -175,8 +162,6 @@ class Scan:
     nbytes          of the rows as sorted doubles
     tally           combinations of label and groups, with their rows and sums of weights
     unit            whether every weight is 1
-    sparse          whether some partition is a sparse matrix
-    digests         of the labels, groups and weights of every partition
     """
 
     moments: Moments | None = None
@@ -184,8 +169,6 @@ class Scan:
     nbytes: int = 0
     tally: Tally = field(default_factory=Tally)
     unit: bool = True
-    sparse: bool = False
-    digests: tuple[str, ...] = ()
     fault: str = ""
 
     @property
@@ -207,8 +190,6 @@ class Scan:
             self.nbytes + other.nbytes,
             self.tally.joined(other.tally),
             self.unit and other.unit,
-            self.sparse or other.sparse,
-            self.digests + other.digests,
         )
 
 
@@ -226,17 +207,16 @@ def scan(place: int, x: Any, y: Any, groups: Any, weight: Any, regression: bool)
 def _scanned(x: Any, y: Any, groups: Any, weight: Any, regression: bool) -> Scan:
     if not x.shape[0]:
         check_sizes(x, y, groups, weight)
-        return Scan(digests=("",))
+        return Scan()
     matrix = check_matrix(x)
     n, d = matrix.shape
     sides = Sides.of(y, groups, weight, n, regression)
     target, given = sides.target, sides.weight
     unit = given is None or bool((given == 1.0).all())
-    known: dict[str, Any] = {"tally": sides.tally, "unit": unit, "digests": (sides.digest,)}
+    known: dict[str, Any] = {"tally": sides.tally, "unit": unit}
     if (busy := weighted_rows(given)) is not None:
         matrix, target = matrix[busy], None if target is None else target[busy]
     if not matrix.shape[0]:
         return Scan(**known)
-    thin = sparse.issparse(matrix)
-    nbytes = int(12 * matrix.nnz + 16 * n if thin else 8 * n * (d + 2))  # as a sorted copy
-    return Scan(moments(matrix), None if target is None else moments(target[:, None]), nbytes, sparse=thin, **known)
+    nbytes = int(12 * matrix.nnz + 16 * n if sparse.issparse(matrix) else 8 * n * (d + 2))  # as a sorted copy
+    return Scan(moments(matrix), None if target is None else moments(target[:, None]), nbytes, **known)
