@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from ..report import commit
-from . import calls, certificates, disk, edits, kills, packages, sealed, writers
+from . import calls, certificates, disk, edits, kills, packages, writers
 from .material import Material, make
 from .tally import Tally, shown, write_json
 
-LANES = ("certificates", "kills", "edits", "sealed", "packages", "disk", "writers", "calls")
+LANES = ("certificates", "kills", "edits", "packages", "disk", "writers", "calls")
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,6 @@ def lanes(asked: argparse.Namespace, folder: Path, made: Callable[[], Material])
         "certificates": Lane(300, 10_000, lambda n, _: certificates.run(n, asked.log, asked.minutes)),
         "kills": Lane(40, 200, lambda n, name: kills.run(n, made(), own(name))),
         "edits": Lane(60, 500, lambda n, name: edits.run(n, made(), own(name))),
-        "sealed": Lane(20, 200, lambda n, name: sealed.run(n, made(), own(name))),
         "packages": Lane(0, 0, lambda _, name: packages.run(made(), own(name))),
         "disk": Lane(24, 72, lambda n, name: disk.run(n, made(), own(name))),
         "writers": Lane(16, 80, lambda n, name: writers.run(n, made(), own(name))),

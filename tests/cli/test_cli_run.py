@@ -16,7 +16,6 @@ import typer
 
 import fairfront as ff
 from fairfront.cli.screen import interruptible
-from fairfront.runs.options import plain_id
 from tests.support.cli import command as fairfront
 from tests.support.waiting import PATIENCE
 
@@ -186,14 +185,12 @@ def test_nothing_about_people_is_stored(traced: Path, chosen: Path) -> None:
 def test_verify_makes_the_run_again_and_notices_other_data(traced: Path, loans: Path, tmp_path: Path) -> None:
     done = fairfront("verify", traced, loans)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "equal to the last bit" in done.stdout
     other = write_loans(tmp_path / "loans.csv", seed=1)
     found = fairfront("verify", traced, other, "--json")
     assert found.returncode == 3
     checks = {check["what"]: check for check in json.loads(found.stdout)["checks"]}
     assert not checks["data"]["same"]
-    fields = [each["field"] for each in checks["frontier/frontier.npz"]["differences"]]
-    assert any(field.startswith("models.coef") for field in fields)
+    assert not checks["frontier/frontier"]["same"]
 
 
 @pytest.mark.slow
@@ -206,23 +203,6 @@ def test_same_seed_same_bytes(traced: Path, loans: Path, tmp_path: Path) -> None
         assert (again / name).read_bytes() == (traced / name).read_bytes(), name
     listed, others = ((folder / "SHA256SUMS").read_text().splitlines() for folder in (again, traced))
     assert listed == [line for line in others if "  decisions/" not in line]
-
-
-def test_only_chosen_models_are_kept_on_request(traced: Path, loans: Path, tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    ff.load(traced).save(run)
-    ids = ff.load(run).frontier.ids.tolist()
-    assert fairfront("select", run, "--id", ids[2], "-o", tmp_path / "first").returncode == 0
-    done = fairfront("select", run, "--id", ids[-1], "--keep", "chosen", "-o", tmp_path / "model")
-    assert done.returncode == 0, done.stderr
-    left = ff.load(run)
-    kept = left.frontier.ids.tolist()
-    assert {ids[2], ids[-1]} < set(kept) == {plain_id(left.frontier), *(each["id"] for each in left.decisions)}
-    gone = next(id for id in ids if id not in kept)
-    done = fairfront("select", run, "--id", gone, "-o", tmp_path / "gone")
-    assert f"id {gone} is not on this frontier, expected one of {', '.join(map(str, kept))}." in done.stderr
-    assert left.manifest["keep"] == "chosen"
-    assert len(left.decisions) == 2 + len(ff.load(traced).decisions)
 
 
 def test_other_splits_losses_and_use_of_the_attribute(loans: Path, tmp_path: Path) -> None:

@@ -89,15 +89,6 @@ def test_the_card_says_that_the_chosen_point_was_not_listed(folder: Path) -> Non
     assert "is added here" not in run.select(id=run.shown[0]).card
 
 
-def test_a_run_that_keeps_the_chosen_point_lists_it(folder: Path, tmp_path: Path) -> None:
-    run: Run = ff.load(folder)
-    other = next(id for id in run.frontier.ids.tolist() if id not in run.shown)
-    again = run.save(tmp_path / "run")
-    words = ["select", str(again), "--id", str(other), "--keep", "chosen", "-o", str(tmp_path / "model")]
-    assert CliRunner().invoke(app, words).exit_code == 0
-    assert other in listed(again)
-
-
 def printed(width: int, *, terminal: bool) -> str:
     """Return what a console of some width shows of a sentence and of a table that is wider than it."""
     console = Console(width=width, file=io.StringIO(), force_terminal=terminal, color_system=None)

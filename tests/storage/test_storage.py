@@ -19,8 +19,8 @@ import pytest
 import fairfront as ff
 from fairfront.storage import folders, write_file, write_folder
 from fairfront.storage.folders import exchange, write_numbered
+from fairfront.storage.inventory import Inventory
 from fairfront.storage.places import read_folder, remove_leftovers
-from fairfront.storage.seals import Inventory
 
 OLD = "manifest.json"
 THING = Inventory("thing", files={OLD: lambda data: data == b"fairfront", "inner/new.txt": lambda data: data == b"new"})

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -302,9 +301,6 @@ def of_pages() -> Iterator[Call]:
     page = dict.fromkeys(("title", "command", "details", "baselines")) | {"path": "page.html", "chosen": 0}
     page |= {"python": "front.select(id={id})", "small": 10, "overwrite": True, "on": "validation"}
     yield Call("Frontier.to_html", f.to_html, page, {"path": PLACE, "on": NAME})
-    parts: dict[str, Any] = dict.fromkeys(("train", "validation"))
-    there = find_spec("anywidget") is not None
-    yield Call("Frontier.widget", f.widget, parts, dict.fromkeys(parts, kind("None")), works=there)
     rows = {"path": "page.html", "overwrite": True, "sample_weight": None, **DATA}
     yield Call("Frontier.to_html:rows", f.to_html, rows, {"X": MATRIX | "None"}, (*DATA, "sample_weight"))
     r = run()

@@ -247,7 +247,6 @@ def clashes() -> Iterator[Call]:
         ("evaluate", {"name": ("test",)}),
         ("evaluate", {"file": ("fifo.csv",)}),
         ("verify", {"source": ("fifo.csv",)}),
-        ("verify", {"evaluated": ("loans.csv",)}),
         ("alternatives", {"decision": ("decided",)}),
         ("alternatives", {"cutoff": ("0.4",), "approval_rate": ("0.4",)}),
         ("alternatives", {"keep": ("cost=0.1",)}),

@@ -314,7 +314,6 @@ OPTIONS: dict[str, Kind] = {
     "most": NAME | "None",
     "jac": CALLABLE | "None",
     "start": kind("None"),
-    "sign": kind("None"),
     "bias": SHARE | "zero",
     "on_iterate": CALLABLE | "None",
     "ax": kind("None"),

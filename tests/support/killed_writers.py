@@ -18,8 +18,8 @@ import numpy as np
 
 from fairfront.storage import folders, read_package, write_file, write_package
 from fairfront.storage.folders import write_folder
+from fairfront.storage.inventory import Inventory
 from fairfront.storage.places import read_folder
-from fairfront.storage.seals import Inventory
 
 KIND = "fairfront thing"
 THING = Inventory("thing", {"thing": KIND})

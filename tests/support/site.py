@@ -12,7 +12,6 @@ EXTRAS = {
     "torch.md": ["torch"],
     "networks.md": ["torch"],
     "move.md": ["fairlearn"],
-    "notebooks.md": ["anywidget"],
     "reading.md": ["matplotlib"],
     "frontier.md": ["matplotlib"],
     "python.md": ["pandas"],

@@ -139,7 +139,6 @@ def test_money_is_read_and_later_files_are_read_alike(tmp_path: Path) -> None:
     judged = command("evaluate", run, later, "--name", "oot", "--encoding", "utf-16")
     assert (judged.returncode, judged.stderr) == (0, "")
     assert judged.stdout.count("that was rare or unknown in training") == 1
-    assert "evaluations/oot" in fairfront("verify", run, path, "--evaluated", later)  # knows how it was read
 
 
 def test_a_file_with_another_decimal_mark_is_judged_alike(tmp_path: Path) -> None:

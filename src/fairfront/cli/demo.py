@@ -42,8 +42,8 @@ def demo(
     from ..frontier import LinearModels
     from ..runs.options import TOLERANCE, options_of
     from ..storage.folders import write_folder
+    from ..storage.inventory import Inventory
     from ..storage.places import check_new_folder
-    from ..storage.seals import Inventory
     from ..tracing import trace
     from .summary import print_options
 

@@ -25,7 +25,7 @@ from .words import OPTIONS, name_of
 if TYPE_CHECKING:
     from ..runs import Run
     from ..runs.champion import Champion
-    from ..storage.seals import Inventory
+    from ..storage.inventory import Inventory
 
 
 Mistake: type[Exception] = typer.BadParameter.__mro__[2]
@@ -152,16 +152,14 @@ def given_of(context: typer.Context, kind: Any) -> dict[str, Any]:
     return {name: value for name, value in known.items() if value not in (None, [], ())}
 
 
-def key_of_new(output: Path, kind: Inventory, overwrite: bool, sign: Path | None) -> Any:
-    """Return the key to sign with, read before the work, of a folder that may be written."""
-    from ..runs.decision_chain import check_kept
-    from ..runs.manifest import key_of
+def check_new_run(output: Path, kind: Inventory, overwrite: bool) -> None:
+    """Refuse, before the work, a folder that may not be written, or that holds records of decisions."""
+    from ..runs.decision_records import check_kept
     from ..storage.places import check_new_folder
 
     check_new_folder(output, kind, overwrite)
     if output.exists():
-        check_kept(output, 0, sign)
-    return key_of(sign)
+        check_kept(output, 0)
 
 
 def stored_at(path: Path, kind: Any, expected: str, trusted: list[str] | None) -> Any:

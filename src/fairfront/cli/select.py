@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -43,15 +43,10 @@ def select(
     reason: Annotated[str, option("TEXT", "Why this model; goes into the record and the card.")] = "",
     by: Annotated[str, option("TEXT", "Who decides.")] = "",
     about: Annotated[Path | None, path_option("TOML file for the card: owner, version, use, monitoring.")] = None,
-    keep: Annotated[
-        Literal["all", "chosen"],
-        typer.Option(help="What stays in the run: all models, or the chosen and the unconstrained ones only."),
-    ] = "all",
     trust: words.Trust = None,
     overwrite: words.Overwrite = False,
     small: words.Small = 10,
     data: words.Data = None,
-    sign: words.Sign = None,
 ) -> None:
     """Choose a model of a run and write it with its card.
 
@@ -64,11 +59,9 @@ def select(
     from ..measures.disclosure import EXACT, ROUNDED
     from ..runs.archive import MODEL
     from ..runs.card import read_about
-    from ..runs.decision_chain import check_recordable
-    from ..runs.manifest import key_of
+    from ..runs.decision_records import check_recordable
     from ..runs.options import pair_sentences, promise_words
     from ..runs.pipeline import with_exact_counts, write_choice
-    from ..runs.run import RUN
     from ..storage.places import check_new_folder
     from ..validation import check_confidence
 
@@ -76,17 +69,13 @@ def select(
         check_confidence(confidence)
     fields = read_about(about) if about else {}
     check_new_folder(output, MODEL, overwrite)
-    if keep == "chosen":
-        check_new_folder(run, RUN, overwrite=True)
     check_data(small, data)
-    key = key_of(sign)
     stored = run_at(run, trust)
-    check_recordable(stored, key)
+    check_recordable(stored)
     found = stored if data is None or small else with_exact_counts(stored, data)
     asked = {"within": within, "at_most": at_most, "at_least": at_least}
     rule = _rule(found, least_gap, most, asked, id, knee, confidence)
-    known = {"reason": reason, "by": by, "keep": keep, "overwrite": overwrite, "key": key}
-    known |= {"about": fields}
+    known: dict[str, Any] = {"reason": reason, "by": by, "about": fields, "overwrite": overwrite}
     try:
         model, decision = write_choice(stored, output, rule, judged=found, **known)
     except KeyboardInterrupt:

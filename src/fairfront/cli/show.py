@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import shlex
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 
-from ..exceptions import ChangedError, FairfrontWarning, InputError
+from ..exceptions import ChangedError, FairfrontWarning
 from . import words
 from .screen import printable, run_at, say, screen, stored_at, table_of
 from .words import Text, checked, option, path_option, reads
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 
 DIFFERS = 3
-LISTED = 40
 AGREES = {True: "same", False: "differs", None: ""}
 
 
@@ -107,7 +105,6 @@ def evaluate(
     name: Annotated[str, option("NAME", "What the rows are, such as oot (out of time).")],
     trust: words.Trust = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the evaluation of that name.")] = False,
-    sign: words.Sign = None,
     *,
     reading: dict[str, Any],
 ) -> None:
@@ -120,18 +117,16 @@ def evaluate(
     Example: fairfront evaluate run loans-2024.csv --name oot
     """
     from ..runs.external import check_name
-    from ..runs.manifest import key_of
     from ..runs.pipeline import write_evaluation
     from ..runs.run import RUN
     from ..storage.places import check_new_folder
     from .summary import print_evaluations
 
-    key = key_of(sign)
     stored = run_at(run, trust)
     check_name(stored, name, overwrite)
     check_new_folder(run, RUN, overwrite=True)
     with warnings.catch_warnings(action="ignore", category=FairfrontWarning):  # its notes are printed below
-        found = write_evaluation(stored, file, name=name, overwrite=overwrite, key=key, **reading)
+        found = write_evaluation(stored, file, name=name, overwrite=overwrite, **reading)
     console = screen()
     print_evaluations(console, found, [])
     where = f"{shlex.quote(str(run))} --on {shlex.quote(name)}"
@@ -147,21 +142,15 @@ def verify(
             callback=checked,
         ),
     ],
-    data: Annotated[Path | None, path_option("Input file, for a model of --small 0, or one that was removed.")] = None,
-    evaluated: Annotated[
-        list[Path] | None, option("PATH", "File of an evaluation of the run, judged again; may be repeated.")
-    ] = None,
-    key: Annotated[Path | None, path_option("PEM file of the Ed25519 public key that must have signed it.")] = None,
     trust: words.Trust = None,
     json_output: words.AsJson = False,
 ) -> None:
-    """Reproduce a run or model and compare all fields.
+    """Reproduce a run or model and compare.
 
-    A run is traced again from its rows and manifest, a model selected again from its run, and all
-    files are compared.
+    A run is traced again from its rows and manifest; models, figures and the choices of its rules are compared. A model
+    is compared with the run that it was chosen from. Numbers may differ by a millionth, all else has to be equal.
 
-    Exit codes: 0 everything agrees, 2 bad input, 3 something differs, was changed after it was written, or lacks the
-    signature that --key requires.
+    Exit codes: 0 everything agrees, 2 bad input, 3 something differs or was changed after it was written.
 
     Example: fairfront verify run adult.csv
     """
@@ -169,12 +158,11 @@ def verify(
 
     what = ""
     try:
-        what, checks = _compared(folder, source, data, evaluated or (), key, trust)
+        what, checks = _compared(folder, source, trust)
     except ChangedError as error:
         checks = [Check("files", False, str(error))]
     if json_output:
-        said = [vars(check) | {"differences": [vars(each) for each in check.differences]} for check in checks]
-        typer.echo(json.dumps({"same": agrees(checks), "checks": said}, indent=1))
+        typer.echo(json.dumps({"same": agrees(checks), "checks": [vars(check) for check in checks]}, indent=1))
     elif what:
         _show_checks(what, checks)
     else:
@@ -182,29 +170,18 @@ def verify(
     raise typer.Exit(0 if agrees(checks) else DIFFERS)
 
 
-def _compared(
-    folder: Path,
-    source: Path,
-    data: Path | None,
-    evaluated: Sequence[Path],
-    key: Path | None,
-    trust: list[str] | None,
-) -> tuple[str, list[Check]]:
+def _compared(folder: Path, source: Path, trust: list[str] | None) -> tuple[str, list[Check]]:
     """Return what the folder holds, and the comparisons."""
     from ..runs import Run, TableModel, verify_model, verify_run
 
     found = stored_at(folder, (Run, TableModel), "a run or a model", trust)
     if isinstance(found, TableModel):
-        return "model", verify_model(folder, run_at(source, trust), data, key, trust or (), evaluated)
-    if data is not None:
-        raise InputError("--data goes with a model; a run is compared with the file in the second place.")
-    return "run", verify_run(found, source, key=key, evaluated=evaluated)
+        return "model", verify_model(folder, run_at(source, trust), trust or ())
+    return "run", verify_run(found, source)
 
 
 def _show_checks(what: str, checks: list[Check]) -> None:
-    from ..runs.external import EVALUATIONS
-    from ..runs.model_verification import RECORD
-    from ..runs.verification import SIGNED
+    from ..runs.verification import agrees
 
     heads = ["what", "", "found"]
     table = table_of(f"Reproduction check of the {what}", heads, left=heads)
@@ -212,18 +189,4 @@ def _show_checks(what: str, checks: list[Check]) -> None:
         table.add_row(escape(check.what), AGREES[check.same], escape(check.found))
     console = screen()
     console.print(table)
-    said = [str(each) for check in checks for each in check.differences]
-    say(console, *said[:LISTED])
-    if len(said) > LISTED:
-        say(console, f"... and {len(said) - LISTED} more; --json lists all.")
-    wrong = [check for check in checks if check.decisive and not check.same]
-    outcome = "reproduced."
-    if any(check.what != SIGNED for check in wrong):
-        outcome = "NOT reproduced: see above."
-    elif wrong:
-        outcome = f"reproduced, but not signed as asked for (signature: {wrong[0].found})."
-    elif any(check.what == RECORD and check.same is None for check in checks):
-        outcome = "reproduced; the run has no record of the decision."
-    elif any(check.same is None and check.what.startswith(EVALUATIONS) for check in checks):
-        outcome = "reproduced, but for evaluations whose file was not given."
-    say(console, f"The {what} was {outcome}")
+    say(console, f"The {what} was {'reproduced.' if agrees(checks) else 'NOT reproduced: see above.'}")

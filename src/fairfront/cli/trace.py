@@ -14,7 +14,7 @@ from rich.console import Console
 from ..exceptions import ProxyWarning
 from ..names import LOSSES, NOTIONS
 from . import words
-from .screen import given_of, key_of_new, say, screen, tell
+from .screen import check_new_run, given_of, say, screen, tell
 from .words import Number, Text, Texts, option, path_option, reads
 
 if TYPE_CHECKING:
@@ -100,7 +100,6 @@ def trace(
     seed: words.Seed = 0,
     json_output: words.AsJson = False,
     overwrite: words.Overwrite = False,
-    sign: words.Sign = None,
     *,
     reading: dict[str, Any],
 ) -> None:
@@ -116,7 +115,7 @@ def trace(
     from ..tables import MISSING
     from .summary import options_json, print_compared, print_next, print_options
 
-    key = key_of_new(output, RUN, overwrite, sign)
+    check_new_run(output, RUN, overwrite)
     settings = Settings.of(**{**given_of(context, Settings), "missing": (*MISSING, *reading["missing"])})
     console = screen(stderr=json_output)
     told = partial(say_what_was_read, console)
@@ -124,7 +123,7 @@ def trace(
         if not json_output:
             warnings.simplefilter("ignore", ProxyWarning)  # what is compared is told below
         run = run_of(file, settings, on_read=told)
-    run.save(output, overwrite=overwrite, sign=key)
+    run.save(output, overwrite=overwrite)
     if json_output:
         typer.echo(json.dumps(options_json(run), indent=1, allow_nan=False))
         return

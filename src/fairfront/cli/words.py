@@ -99,7 +99,6 @@ Small = Annotated[
     int, option("N", "Round counts below this: 10, or 0 for exact counts, where the rows may be seen anyway.")
 ]
 Data = Annotated[Path | None, path_option("With --small 0: the file that the run was traced from.")]
-Sign = Annotated[Path | None, path_option("PEM file of the Ed25519 private key to sign with (extra sign).")]
 Seed = Annotated[int, option("N", "Random seed.", min=0)]
 Approved = Annotated[Number, option("NUMBER", "Share of favourable decisions; the cut-off follows.")]
 

@@ -1,27 +1,21 @@
-"""Frontiers in notebooks: what may be shared of their points, as a table with a small picture, or as a widget.
-
-The widget (extra ``notebook``) has a slider that chooses.
-"""
+"""Frontiers in notebooks: some of their points as a table with a small picture, without a script."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import require
 from ..frontier import Frontier
 from ..frontier.judgement import is_test, operating_words
-from ..frontier.selection import plain_place, walk
+from ..frontier.selection import plain_place
 from ..measures.published import published
 from ..objectives import Array
 from ..records import html_record, html_table
 from ..validation import counted
 from .details import detailed
-from .page import asset
 
 ROWS, WIDTH, HEIGHT, PAD = 12, 360, 200, 46
 AFTER = "front.to_html(path) writes the explorer; front.select(...) gives a model."
@@ -124,46 +118,3 @@ def _scaled(values: Array, known: NDArray[np.bool_], start: float, end: float) -
     low, high = float(values[known].min()), float(values[known].max())
     share = (np.where(known, values, low) - low) / (high - low if high > low else 1.0)
     return np.asarray(start + (0.04 + 0.92 * share) * (end - start))
-
-
-def frontier_widget(front: Frontier) -> Any:
-    """Return a widget whose ``chosen`` is the id of the point that the slider is at, and ``front`` the frontier.
-
-    Parameters
-    ----------
-    front : Frontier
-        Figures are those of validation, or of the first evaluation that is not test, as they may be shared.
-    """
-    anywidget = require("anywidget", "notebook", "front.widget()")
-    traitlets = require("traitlets", "notebook", "front.widget()")
-
-    class FrontierWidget(anywidget.AnyWidget):  # type: ignore[misc, name-defined]  # an extra
-        _esm = asset("widget.js")
-        points = traitlets.Dict().tag(sync=True)
-        chosen = traitlets.Int().tag(sync=True)
-        said = traitlets.Unicode().tag(sync=True)
-        solves = traitlets.Bool(False).tag(sync=True)
-
-        def __init__(self, given: Frontier) -> None:
-            self.front = given
-            first = points_of(given)
-            super().__init__(points=first, chosen=first["ids"][0])
-
-    return FrontierWidget(front)
-
-
-def points_of(front: Frontier) -> dict[str, Any]:
-    """Return what the page draws, from the largest gap to the smallest: numbers, or None where there are none."""
-    shared = Shared.of(front)
-    places = walk(shared.front)
-    return {
-        "head": shared.head,
-        "sentence": shared.sentence,
-        "ids": [int(front.ids[place]) for place in places],
-        "marks": [shared.mark(place) for place in places],
-        "across": shared.across,
-        "up": shared.up,
-        "columns": {
-            name: [float(v) if np.isfinite(v) else None for v in shared.column(name)[places]] for name in shared.columns
-        },
-    }

@@ -186,12 +186,6 @@ class Frontier(FrontierColumns):
 
         return write_explorer(self, path, **options)
 
-    def widget(self) -> Any:
-        """Return the frontier as a widget of notebooks (extra ``notebook``); its ``chosen`` is the id at the slider."""
-        from ..explorer import frontier_widget
-
-        return frontier_widget(self)
-
     def _repr_html_(self) -> str:
         from ..explorer import frontier_fragment
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal, Self
 
@@ -121,11 +121,3 @@ class FrontierColumns(FrontierFigures):
         """
         require(check_choice(backend, "backend", BACKENDS), backend, f"to_frame(backend={backend!r})")
         return nw.from_dict(self.table(), backend=backend).to_native()
-
-
-def subset(front: Any, ids: Sequence[int]) -> Any:
-    """Return a frontier of the points with these ids, in their order on the frontier; ids stay."""
-    places = sorted({front.place(id) for id in ids})
-    evaluations = {name: record.take(places) for name, record in front.evaluations.items()}
-    models, points = front.models.take(places), front.points.take(places)
-    return replace(front, models=models, points=points, evaluations=evaluations)

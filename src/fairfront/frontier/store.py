@@ -22,9 +22,9 @@ from ..measures.published import published
 from ..objectives import GAPS, LOSSES, NOTIONS, Groups, Question
 from ..solvers import Status
 from ..storage.folders import make_folder, write_folder
+from ..storage.inventory import Inventory
 from ..storage.packages import inner_name, parts_of, read_package, write_package
 from ..storage.places import read_folder
-from ..storage.seals import Inventory
 from ..validation import Registry, as_tuples, counted
 from .candidates import CandidateModels
 from .estimator_models import EstimatorModels

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..records import plain
 from ..storage.folders import make_folder, write_file, write_folder
-from ..storage.seals import Inventory
+from ..storage.inventory import Inventory
 from ..validation import check_flag
 from .estimates import JOBS
 from .record import FORMAT, p_words

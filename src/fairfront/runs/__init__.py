@@ -2,9 +2,9 @@
 
 from .archive import load as load
 from .model import TableModel as TableModel
-from .model_verification import verify_model as verify_model
 from .pipeline import trace_table as trace_table
 from .predictions import predict_file as predict_file
 from .run import Run as Run
 from .settings import Settings as Settings
+from .verification import verify_model as verify_model
 from .verification import verify_run as verify_run

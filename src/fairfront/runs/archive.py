@@ -16,17 +16,17 @@ from ..frontier.store import load_frontier
 from ..storage.documents import read_json
 from ..storage.folders import write_file, write_folder
 from ..storage.foreign import SUFFIX, read_estimator, write_estimator
-from ..storage.packages import check_checksums, checksum_of, parts_of, read_package, write_package
+from ..storage.packages import check_checksums, checksum_of, parts_of, read_package, write_checksums, write_package
 from ..storage.places import MANIFEST, SEALED, read_folder
 from ..tables.encoder import TableEncoder
 from ..validation import check_names, check_number, check_path, refuse
 from .card import FORMAT as CARD_FORMAT
 from .card_exports import is_card_page, markdown_of, page_of
 from .decision import FORMAT
-from .decision_chain import ADDED, DECISIONS, read_records, stages
+from .decision_records import ADDED, DECISIONS, read_records
 from .external import read_external
 from .manifest import FORMAT as MANIFEST_FORMAT
-from .manifest import SCHEMA, as_text, check_manifest, inventory, key_of, of_format, read_record, seal
+from .manifest import SCHEMA, as_text, check_manifest, inventory, of_format, read_record
 from .model import TableModel
 from .run import DETAILS, ENCODER, FRONTIER, KINDS, TEST, Run
 
@@ -46,7 +46,7 @@ MODEL = inventory(
 )
 
 
-def fill_model(model: TableModel, folder: Path, *, key: Any = None) -> None:
+def fill_model(model: TableModel, folder: Path) -> None:
     encoding, arrays = model.encoder.to_content()
     content: dict[str, Any] = {"task": task_content(model.task), "about": dict(model.about), "encoder": encoding}
     content["cutoff"] = model.cutoff
@@ -70,12 +70,11 @@ def fill_model(model: TableModel, folder: Path, *, key: Any = None) -> None:
     for name, record in ((DECISION, model.decision), (MANIFEST, model.manifest)):
         if record is not None:
             write_file(folder / name, as_text(record))
-    seal(folder, key)
+    write_checksums(folder)
 
 
-def save_model(model: TableModel, path: Any, *, overwrite: bool, sign: Any) -> Path:
-    fill = partial(fill_model, model, key=key_of(sign))
-    return write_folder(path, fill, MODEL, overwrite=overwrite)
+def save_model(model: TableModel, path: Any, *, overwrite: bool) -> Path:
+    return write_folder(path, partial(fill_model, model), MODEL, overwrite=overwrite)
 
 
 def read_model(folder: Path, trusted: tuple[str, ...] = ()) -> TableModel:
@@ -124,7 +123,7 @@ def read_run(folder: Path, trusted: tuple[str, ...] = ()) -> Run:
             path=folder,
             validated=dict(tested["validation"]),
             tested=dict(tested["points"]),
-            decisions=read_records(folder, sums, stages(manifest, checksum)),
+            decisions=read_records(folder, sums),
             checksum=checksum,
             external=external,
         )

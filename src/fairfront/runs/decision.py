@@ -17,9 +17,8 @@ from ..frontier.selection import Rule
 from ..measures.disclosure import LIMIT
 from ..measures.figures import Column, larger_is_better
 from ..records import Record
-from ..storage.packages import digest
 from ..validation import refuse
-from .manifest import as_text, now
+from .manifest import now
 from .options import indistinct_words, mark_words, options_of
 
 if TYPE_CHECKING:
@@ -34,11 +33,10 @@ class Decision(Record):
 
     ``candidates`` are the options that the commands listed, with their figures on validation, and the chosen point
     where it was not one of them (``shown`` is then False); ``opened`` counts how many times the test part has been
-    looked at in this run, this time included. ``run`` is the checksum of the run's other files and ``previous`` that of
-    the record before this one (None for the first, and for a run that was not saved); ``small`` is 0 where the rule
-    read exact counts. ``operating`` is the rule and the cut-off of the model, None at 0.5; ``notes`` say what else has
-    to be known to read the figures and what speaks against the choice, ``footnotes`` what marks mean; ``about`` are the
-    fields of the card that people fill.
+    looked at in this run, this time included. ``run`` is the checksum of the run's other files; ``small`` is 0 where
+    the rule read exact counts. ``operating`` is the rule and the cut-off of the model, None at 0.5; ``notes`` say what
+    else has to be known to read the figures and what speaks against the choice, ``footnotes`` what marks mean;
+    ``about`` are the fields of the card that people fill.
     """
 
     id: int
@@ -51,7 +49,6 @@ class Decision(Record):
     candidates: tuple[Mapping[str, Any], ...]
     data: str | None
     run: str | None = None
-    previous: str | None = None
     small: int = LIMIT
     operating: Mapping[str, Any] | None = None
     notes: tuple[str, ...] = ()
@@ -129,7 +126,6 @@ def decided(
         candidates=candidates(run, id),
         data=run.manifest["data"].get("sha256"),
         run=run.checksum,
-        previous=digest(as_text(run.decisions[-1])) if run.decisions else None,
         small=0 if run.exact else LIMIT,
         operating=operating,
         about=dict(about),

@@ -87,10 +87,6 @@ class External(Record):
     def reading(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("delimiter", "encoding", "missing", "decimal")}
 
-    def taken(self, ids: Sequence[int]) -> External:
-        names = {str(id) for id in ids}
-        return replace(self, points={id: found for id, found in self.points.items() if id in names})
-
 
 def judged_rows(
     run: Run, data: Any, name: str, reading: Mapping[str, Any], progress: Any

@@ -20,9 +20,8 @@ from .. import __version__
 from ..exceptions import ChangedError, InputError
 from ..objectives.people import FEWER, FEWEST
 from ..storage.documents import parse_json, read_json
-from ..storage.packages import SIGNATURE, write_checksums
+from ..storage.inventory import Inventory, Known
 from ..storage.places import CHECKSUMS, MANIFEST, anything
-from ..storage.seals import Inventory, Known, private_key, write_signature
 from ..tables import Source
 from .preparation import Prepared
 from .settings import Settings
@@ -63,7 +62,6 @@ def manifest_of(prepared: Prepared, data: Mapping[str, Any], shown: Sequence[int
         "settings": asdict(prepared.settings),
         "sensitive": _used_where(prepared.settings),
         "versions": versions(),
-        "keep": "all",
         "shown": list(shown),
     }
 
@@ -121,18 +119,6 @@ def versions() -> dict[str, Any]:
     return {**found, "blas": sorted(libraries)}
 
 
-def key_of(sign: Any) -> Any:
-    """Return the private key of a PEM file, or one that was read already."""
-    return sign if sign is None or hasattr(sign, "sign") else private_key(sign)
-
-
-def seal(folder: Path, key: Any) -> None:
-    """List the checksums of all files of a folder, and sign the list where there is a key."""
-    write_checksums(folder)
-    if key is not None:
-        write_signature(folder, key)
-
-
 def as_text(content: Mapping[str, Any]) -> str:
     return json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
@@ -170,7 +156,7 @@ def of_format(name: str) -> Known:
 
 
 def inventory(what: str, packages: Mapping[str, str], files: Mapping[str, Known], growing: str = "") -> Inventory:
-    lists: dict[str, Known] = {CHECKSUMS: anything, SIGNATURE: lambda data: len(data) == 64}
+    lists: dict[str, Known] = {CHECKSUMS: anything}
     known = {MANIFEST: of_format(FORMAT), **files, **lists}
     return Inventory(what, dict(packages), known, listed=True, growing=growing or None)
 

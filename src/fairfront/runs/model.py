@@ -215,15 +215,14 @@ class TableModel(TableEstimator):
         second = expit(scores[0]) if self.points is not None else scores[0]
         return np.column_stack([1.0 - second, second])
 
-    def save(self, path: Any, *, overwrite: bool = False, sign: Any = None) -> Path:
+    def save(self, path: Any, *, overwrite: bool = False) -> Path:
         """Write the model, its card, the decision and the manifest as one folder, whole or not at all.
 
         Parameters
         ----------
         path : a folder that does not exist yet; the one above it does
         overwrite : whether to replace a model that was saved there before; anything else stays
-        sign : PEM file of the private key to sign with, optional
         """
         from .archive import save_model  # it reads models too
 
-        return save_model(self, path, overwrite=overwrite, sign=sign)
+        return save_model(self, path, overwrite=overwrite)

@@ -17,15 +17,15 @@ from ..objectives import warn_of_names
 from ..storage.folders import make_folder, turn, write_folder
 from ..tables import open_source
 from ..validation import check_progress
-from . import decision_chain as chain
+from . import decision_records as records
 from .archive import MODEL, fill_model
 from .attributes import PROXY
 from .decision import Decision, candidates, promises_of
-from .decision_chain import DECISIONS, pruned
+from .decision_records import DECISIONS
 from .external import added, check_name
 from .manifest import check_origin, manifest_of
 from .model import TableModel
-from .options import plain_id, shortlist
+from .options import shortlist
 from .parts import judged_points
 from .preparation import Prepared, prepare
 from .rows import uncompared
@@ -158,23 +158,21 @@ def with_exact_counts(run: Run, data: Any, progress: Any = "auto") -> Run:
         return judged(bare, ready, progress, small=0)
 
 
-def write_evaluation(
-    stored: Run, data: Any, *, name: str, overwrite: bool = False, key: Any = None, **reading: Any
-) -> Run:
+def write_evaluation(stored: Run, data: Any, *, name: str, overwrite: bool = False, **reading: Any) -> Run:
     """Judge a run on another file and write it with that evaluation, whole or not at all; return it.
 
     What was added to its folder meanwhile stays.
     """
-    chain.check_recordable(stored, key)
+    records.check_recordable(stored)
     assert stored.path is not None
     found = stored.evaluate(data, name=name, overwrite=overwrite, **reading)
     make_folder(stored.path / DECISIONS)  # copies may lack a folder that was empty
     with turn(stored.path / DECISIONS):
-        now = chain.current(stored)
+        now = records.current(stored)
         name = check_name(now, name, overwrite)
         about = replace(found.external[name], after=len(now.decisions))
         larger = added(now, found.frontier.evaluations[name], about)
-        larger.save(stored.path, overwrite=True, sign=key)
+        larger.save(stored.path, overwrite=True)
     return larger
 
 
@@ -187,35 +185,27 @@ def write_choice(
     reason: str = "",
     by: str = "",
     about: Mapping[str, str] | None = None,
-    keep: str = "all",
     overwrite: bool = False,
-    key: Any = None,
 ) -> tuple[TableModel, Decision]:
     """Choose by a rule, write the model to a folder and the record to the run, and return both.
 
     The model's files are complete when the record is written and take their place after it, so that the test part is
     never opened without a record. Of two choices at once, the second waits and counts the first. The rule reads the
-    exact counts of ``judged`` where it is given. With ``keep="chosen"`` only points that a record names, and the plain
-    model, stay in the run, for organisations that must not store models that nobody chose.
+    exact counts of ``judged`` where it is given.
     """
-    chain.check_recordable(stored, key)
+    records.check_recordable(stored)
     assert stored.path is not None
     make_folder(stored.path / DECISIONS)  # copies may lack a folder that was empty
     with turn(stored.path / DECISIONS):
-        stored = chain.current(stored)
+        stored = records.current(stored)
         run = replace(judged or stored, decisions=stored.decisions)
         model, decision = run.decide(reason=reason, by=by, about=about, published=judged and stored, **rule)
         told = promises_of(stored, decision.id, decision.rule)
         record = replace(decision, candidates=candidates(stored, decision.id), promises=told)
 
         def fill(folder: Path) -> None:
-            fill_model(model, folder, key=key)
-            chain.add_record(stored, record, key)
+            fill_model(model, folder)
+            records.add_record(stored, record)
 
         write_folder(output, fill, MODEL, overwrite=overwrite)
-        if keep == "chosen":
-            stored = replace(stored, decisions=(*stored.decisions, record.to_json()))
-            chosen = [each["id"] for each in stored.decisions]
-            smaller = pruned(stored, (*chosen, plain_id(stored.frontier)))
-            smaller.save(stored.path, overwrite=True, sign=key)
     return model, decision

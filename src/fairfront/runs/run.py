@@ -19,16 +19,16 @@ from ..frontier.store import write_frontier
 from ..measures.disclosure import LIMIT
 from ..measures.sentences import reference_words
 from ..storage.folders import make_folder, write_file, write_folder
-from ..storage.packages import write_package
+from ..storage.packages import write_checksums, write_package
 from ..storage.places import MANIFEST, check_new_folder
 from ..tables.encoder import TableEncoder
 from ..validation import check_choice, check_count, check_text, counted
 from .card import card_of, check_about
 from .decision import FORMAT, Decision, decided
-from .decision_chain import DECISIONS, check_kept, write_records
+from .decision_records import DECISIONS, check_kept, write_records
 from .external import EVALUATIONS, External, added, check_name, judged_rows, own_frontier, write_external
 from .external import KIND as EVALUATION_KIND
-from .manifest import SCHEMA, as_text, inventory, key_of, known_by, of_format, seal
+from .manifest import SCHEMA, as_text, inventory, known_by, of_format
 from .model import TableModel
 from .options import Option, options_of, shortlist, suggested_id
 from .settings import Settings
@@ -241,24 +241,22 @@ class Run:
         """Tell whether counts are exact, small ones too; such a run is for use in memory and is not written."""
         return self.details is not None and self.details.small == 0
 
-    def save(self, path: Any, *, overwrite: bool = False, sign: Any = None) -> Path:
+    def save(self, path: Any, *, overwrite: bool = False) -> Path:
         """Write the run as one folder of arrays and JSON, whole or not at all.
 
         Parameters
         ----------
         path : a folder that does not exist yet; the one above it does
         overwrite : whether to replace a run that was saved there before; anything else stays
-        sign : PEM file of the private key to sign with, or that key; optional
         """
-        key = key_of(sign)
         if self.exact:
             raise InputError("this run has exact counts, which are not written; save the run that they were added to.")
         check_new_folder(path, RUN, overwrite)
         if overwrite:
-            check_kept(path, len(self.decisions), key)
-        return write_folder(path, lambda folder: self._fill(folder, key), RUN, overwrite=overwrite)
+            check_kept(path, len(self.decisions))
+        return write_folder(path, self._fill, RUN, overwrite=overwrite)
 
-    def _fill(self, folder: Path, key: Any) -> None:
+    def _fill(self, folder: Path) -> None:
         own = own_frontier(self.frontier, self.external) if self.external else self.frontier
         write_frontier(own, folder / FRONTIER)
         write_package(folder, ENCODER, KINDS[ENCODER], *self.encoder.to_content(), SCHEMA)
@@ -271,8 +269,8 @@ class Run:
         if self.external:
             write_external(folder, self.frontier, self.external)
         if self.decisions:
-            write_records(folder, self.manifest, self.decisions)
-        seal(folder, key)
+            write_records(folder, self.decisions)
+        write_checksums(folder)
 
 
 def model_of(run: Run, id: int, decision: Decision | None) -> TableModel:

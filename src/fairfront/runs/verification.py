@@ -1,100 +1,81 @@
-"""Verification of a run: made again from its manifest and rows, and compared in everything that is stored.
+"""Verification: a run traced again from its rows, and a model made again from the run that it was chosen from.
 
-What is made again follows from the rows and the settings: encoder, points, figures, the parts of the manifest that
-tracing finds, and of decision records all but who, when and why. Those three are people's words, as are the name of the
-file and the versions of the time; they are taken over.
+Loading has checked the checksums of all files. What follows from the rows and the settings is made again here and
+compared: floating-point numbers to `TOLERANCE`, everything else exactly.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .. import __version__
-from ..exceptions import ChangedError, FairfrontError, FairfrontWarning, InputError
-from ..storage.differences import Difference, differences
-from ..storage.foreign import SUFFIX, untrusted_types
-from ..storage.packages import found_in, is_signed, read_checksums
-from ..storage.places import CHECKSUMS, MANIFEST
-from ..storage.seals import is_signature_of, public_key
-from ..tables.source import fingerprint
-from .archive import read_run
-from .decision import Decision, candidates, decided, promises_of
-from .decision_chain import pruned, stages, with_earlier
-from .external import EVALUATIONS, added
+from ..exceptions import ChangedError, FairfrontError, InputError
+from ..storage.documents import read_json
+from ..storage.places import MANIFEST
+from .archive import CARD, NAME, load
+from .card import card_of
+from .decision import Decision
+from .external import EVALUATIONS
 from .manifest import versions
-from .pipeline import FRAME, run_of, with_exact_counts
-from .run import ENCODER, Run
+from .model import TableModel
+from .pipeline import FRAME, run_of
+from .run import DETAILS, ENCODER, FRONTIER, TEST, Run
 from .settings import Settings
 
-WRITER = "*:fairfront"
-FREE = (WRITER, f"{MANIFEST}:earlier", "*:run", "*:previous")
-"""What another version may write otherwise: its own number, and checksums of its files, which loading has checked."""
-TAKEN_OVER = ("versions", "fairfront")
-"""Parts of a manifest that say where and when, which another machine and day need not have."""
-MIXED = (f"{ENCODER}.npz",)
-"""Means and scales of columns, each in a unit of its own."""
+TOLERANCE = 1e-6
+"""Largest difference of numbers, relative to the largest of their array; in mixed units and in JSON to themselves."""
+ENVIRONMENT = ("versions", "fairfront", "data")
+"""Parts of a manifest that another machine and day need not have; the data are compared by their checksum."""
 
 
-def verify_run(
-    run: Run, data: Any, progress: Any = "auto", key: Any = None, evaluated: Sequence[Any] = ()
-) -> list[Check]:
-    """Trace a run again and compare every field of every file with the one stored.
+@dataclass(frozen=True)
+class Check:
+    """One comparison: of what, whether both agree (None where that does not decide), and what was found."""
 
-    With the versions, machine and BLAS of the manifest everything must be equal to the last bit. With others, which
-    are told, floating-point numbers may differ by a millionth of the largest of their array, or of 1; text, counts,
-    certificates, statuses and names must be equal all the same.
+    what: str
+    same: bool | None
+    found: str
 
-    A run of a data frame, which has no fingerprint, is compared by all that follows from the rows, also with a file.
+
+def agrees(checks: Sequence[Check]) -> bool:
+    """Tell whether no comparison found a difference."""
+    return all(check.same is not False for check in checks)
+
+
+def verify_run(run: Run, data: Any, progress: Any = "auto") -> list[Check]:
+    """Trace a run again and compare models, figures, preprocessing and the choices of its rules with what is stored.
 
     Parameters
     ----------
     data : path or data frame
         The rows that the run was traced from.
-    key : path
-        PEM file of the public key that must have signed the run.
-    evaluated : sequence of paths
-        Files of external evaluations, known by their sha256; evaluations whose file is not given are not made again.
+    progress : bool or "auto"
     """
-    files = evaluated_files(run, evaluated)
-    signed = None if key is None else public_key(key)
     again = traced_again(run, data, progress)
-    then = {"fairfront": run.manifest.get("fairfront"), **run.manifest["versions"]}
-    now = {"fairfront": __version__, **versions()}
-    names = [name for name in {**now, **then} if now.get(name) != then.get(name)]
-    other = [f"{name} {then.get(name)} then, {now.get(name)} now" for name in names]
-    if run.manifest["data"] == FRAME:
-        found = "a data frame then, without a fingerprint: what follows from the rows is compared"
-        rows = Check("data", None, found, decisive=False)
-    else:
-        sha, known = (each.manifest["data"].get("sha256") for each in (again, run))
-        found = f"sha256 {first_digits(sha)}, the manifest has {first_digits(known)}"
-        rows = Check("data", sha == known, found)
+    checks = [_data_check(run, again), _versions_check(run)]
     with TemporaryDirectory(prefix="fairfront-") as home:
-        stored = run.path or run.save(Path(home) / "stored")
-        new = _write_replica(run, again, data, Path(home), files)
-        compared = differences(stored, new, TOLERANCE if other else 0.0, FREE if other else (), MIXED)
-        taken_over = [name for name, each in run.external.items() if each.sha256 not in files]
-        gone = {f"{EVALUATIONS}/{name}{suffix}" for name in taken_over for suffix in (".json", ".npz")}
-        compared = {name: found for name, found in compared.items() if name not in gone}
-        return [
-            signature_check(stored, signed),
-            rows,
-            Check("versions", not other, "; ".join(other) or "equal", decisive=False),
-            *file_checks(compared, bool(other)),
-            *(_not_again(run, name) for name in taken_over),
-        ]
+        stored, new = run.path or run.save(Path(home) / "stored"), again.save(Path(home) / "again")
+        for package in (f"{FRONTIER}/frontier", ENCODER, TEST):
+            checks.append(_package_check(stored, new, package, mixed_units=package == ENCODER))
+        for name, ignored in ((DETAILS, ()), (MANIFEST, ENVIRONMENT)):
+            if (stored / name).exists() or (new / name).exists():
+                checks.append(_tree_check(name, _read(stored / name), _read(new / name), ignored))
+    checks += [_choice_check(again, record) for record in run.decisions]
+    return checks + [Check(f"{EVALUATIONS}/{name}", None, "rows of another file, not read") for name in run.external]
 
 
 def traced_again(run: Run, data: Any, progress: Any) -> Run:
-    """Under the name and the versions that the manifest has."""
-    known = run.manifest
+    """Return the run of the same settings on the rows given."""
     try:
-        again = run_of(data, Settings.from_json(known["settings"]), progress)
+        return run_of(data, Settings.from_json(run.manifest["settings"]), progress)
     except FairfrontError:
         raise
     except Exception as error:  # settings that were edited fail anywhere
@@ -102,148 +83,149 @@ def traced_again(run: Run, data: Any, progress: Any) -> Run:
             f"the run cannot be reproduced from {data} ({type(error).__name__}: {error}), expected the settings that "
             "fairfront trace wrote and their file; they were edited, or the file is another one."
         ) from error
-    taken = {name: known[name] for name in TAKEN_OVER if name in known}
-    origin = FRAME if known["data"] == FRAME else {**again.manifest["data"], "name": known["data"].get("name")}
-    return replace(again, manifest={**again.manifest, **taken, "data": origin})
 
 
-def evaluated_files(run: Run, evaluated: Sequence[Any]) -> dict[str | None, Path]:
-    """Return files of external evaluations by their sha256, refusing those of none."""
-    files: dict[str | None, Path] = {fingerprint(each): Path(each) for each in evaluated}
-    for sha, file in files.items():
-        if sha not in {each.sha256 for each in run.external.values()}:
-            known = ", ".join(f"{name} ({each.file})" for name, each in run.external.items()) or "none"
-            raise InputError(
-                f"{file} is not the file of an external evaluation of the run (by its sha256), expected that of one of "
-                f"these: {known}."
-            )
-    return files
+def verify_model(path: Any, run: Run, trusted: Sequence[str] = ()) -> list[Check]:
+    """Make a model again from the run that it was chosen from and compare coefficients, cut-off, record and card.
 
+    That the run itself is right is what `verify_run` shows. Nothing is fitted.
 
-def _not_again(run: Run, name: str) -> Check:
-    file = run.external[name].file
-    found = f"not reproduced: needs its file ({file}); give --evaluated FILE"
-    if run.external[name].sha256 is None:
-        found = "not reproduced: judged on a data frame"
-    return Check(f"{EVALUATIONS}/{name}", None, found, decisive=False)
-
-
-def with_external(run: Run, state: Run, names: Iterable[str], states: Sequence[Run], files: Mapping[Any, Path]) -> Run:
-    """Add external evaluations of a run: judged again by the state they were of where files are given, or as stored."""
-    known = stages(run.manifest, str(run.checksum))
-    for name in names:
-        each = run.external[name]
-        record, about = run.frontier.evaluations[name], each
-        if each.sha256 in files:
-            later = run.decisions[each.after :]
-            then = states[known.index(later[0]["run"]) if later else -1]
-            with warnings.catch_warnings(action="ignore", category=FairfrontWarning):
-                found = then.evaluate(files[each.sha256], name=name, progress=False, **each.reading)
-                found = pruned(found, state.frontier.ids.tolist())
-            record = found.frontier.evaluations[name]
-            about = replace(found.external[name], file=each.file, at=each.at, after=each.after)
-        state = added(state, record, about)
-    return state
-
-
-def _write_replica(run: Run, again: Run, data: Any, home: Path, files: Mapping[Any, Path]) -> Path:
-    """With the stages, the records and the external evaluations that the stored run has."""
-    states = states_of(run, again, home)
-    known = stages(run.manifest, str(run.checksum))
-    records: tuple[Mapping[str, Any], ...] = ()
-    for record in run.decisions:
-        state = replace(states[known.index(record["run"])], decisions=records)
-        records = (*records, decided_again(state, record, data)[1].to_json())
-    if not records and not run.external:
-        return home / str(len(states) - 1)
-    last = with_external(run, states[-1], run.external, states, files)
-    return replace(last, decisions=records).save(home / "added")
-
-
-def states_of(run: Run, again: Run, home: Path) -> list[Run]:
-    """Return a run that was traced again as it was before each time that points were removed, and as it is now.
-
-    Each is written and read, as the one that is compared was; its own types of estimators need no confirmation.
+    Parameters
+    ----------
+    path : path
+        The folder of the model.
+    run : Run
+        The run that it was chosen from.
+    trusted : sequence of str
+        Types inside an estimator that may be loaded.
     """
-    kept = [*(each["kept"] for each in run.manifest.get("earlier", ())), run.manifest.get("kept_ids", "all")]
-    if kept[0] != "all":
-        raise ChangedError(
-            f"the manifest's first stage kept {kept[0]}, expected all points; it was edited: trace again."
-        )
-    states: list[Run] = []
-    for n, ids in enumerate(kept):
-        state = again
-        if states:
-            before = states[-1]
-            noted = replace(before, manifest=with_earlier(before.manifest, before.checksum))
-            state = noted if ids == kept[n - 1] else pruned(before, ids)
-        folder = state.save(home / str(n))
-        states.append(read_run(folder, untrusted_types(folder) if any(folder.rglob(f"*{SUFFIX}")) else ()))
-    return states
-
-
-def decided_again(state: Run, record: Mapping[str, Any], data: Any) -> tuple[Run, Decision]:
-    """Return what a record's rule chooses from a run, and the run with the counts that the rule read.
-
-    Exact counts need the rows; the record itself has published ones.
-    """
-    judged = state if record["small"] else with_exact_counts(state, data, progress=False)
-    try:
-        id = judged.choose(**record["rule"])
-    except (FairfrontError, TypeError, ValueError, KeyError) as error:
-        raise ChangedError(
-            f"decision record {record['opened']} has the rule {record['rule']}, which cannot be applied ({error}); it "
-            "was edited."
-        ) from error
-    told = None if record["small"] else state
-    found = decided(judged, id, record["rule"], record["reason"], record["by"], record["about"], told)
-    promised = promises_of(state, id, found.rule)
-    return judged, replace(found, at=record["at"], candidates=candidates(state, id), promises=promised)
-
-
-TOLERANCE = 1e-6
-SIGNED = "signature"
-
-
-@dataclass(frozen=True)
-class Check:
-    """One comparison: what was compared, whether it agrees, what was found, and every field that differs.
-
-    ``same`` is None where nothing was compared; what is not decisive is told and no more.
-    """
-
-    what: str
-    same: bool | None
-    found: str
-    decisive: bool = True
-    differences: tuple[Difference, ...] = ()
-
-
-def agrees(checks: list[Check]) -> bool:
-    return all(check.same for check in checks if check.decisive)
-
-
-def first_digits(digest: str | None) -> str:
-    return "none" if digest is None else digest[:12]
-
-
-def signature_check(folder: Path, key: Any) -> Check:
-    """Say whether the list of checksums is signed, by the key if one is given, and covers all records."""
-    if key is None:
-        there = "there, and not checked without --key" if is_signed(folder) else "none"
-        return Check(SIGNED, None, there, decisive=False)
-    if not is_signed(folder):
-        return Check(SIGNED, False, "none, expected one by the key")
-    if not is_signature_of(folder, key):
-        return Check(SIGNED, False, f"not of this {CHECKSUMS} by this key")
-    later = sorted(set(found_in(folder)) - set(read_checksums(folder)))
-    return Check(SIGNED, not later, f"does not cover {', '.join(later)}" if later else "by the key")
-
-
-def file_checks(found: Mapping[str, list[Difference]], rounded: bool) -> list[Check]:
-    equal = f"equal up to {TOLERANCE:g}" if rounded else "equal to the last bit"
-    checks = []
-    for name, said in found.items():
-        words = f"{len(said)} {'field differs' if len(said) == 1 else 'fields differ'}" if said else equal
-        checks.append(Check(name, not said, words, differences=tuple(said)))
+    folder, model = Path(path), load(path, trusted=trusted)
+    if not isinstance(model, TableModel):
+        raise InputError(f"{folder} holds a {type(model).__name__}, expected a model written by fairfront select.")
+    checks = [_record_check(run, model)]
+    with TemporaryDirectory(prefix="fairfront-") as home:
+        new = run.model(model.about["id"]).save(Path(home) / "model")
+        checks.append(_package_check(folder, new, NAME, mixed_units=True))
+    if model.decision is not None:
+        checks.append(_tree_check(CARD, model.facts, _card_again(run, model.decision), ()))
     return checks
+
+
+def _data_check(run: Run, again: Run) -> Check:
+    if run.manifest["data"] == FRAME:
+        return Check("data", None, "a data frame then, without a checksum: what follows from the rows is compared")
+    stored, found = (each.manifest["data"].get("sha256") or "none" for each in (run, again))
+    return Check("data", stored == found, f"sha256 {found[:12]}, the manifest has {stored[:12]}")
+
+
+def _versions_check(run: Run) -> Check:
+    then = {"fairfront": run.manifest.get("fairfront"), **run.manifest["versions"]}
+    now = {"fairfront": __version__, **versions()}
+    other = [
+        f"{name} {then.get(name)} then, {now.get(name)} now"
+        for name in {**now, **then}
+        if now.get(name) != then.get(name)
+    ]
+    return Check("versions", None if other else True, "; ".join(other) or "equal")
+
+
+def _record_check(run: Run, model: TableModel) -> Check:
+    """Compare the decision of a model with the one of its number in the run."""
+    if model.decision is None:
+        return Check("record", None, "the model has none")
+    number = model.decision.get("opened")
+    if not isinstance(number, int) or not 0 < number <= len(run.decisions):
+        return Check("record", None, f"not one of the {len(run.decisions)} in the run: Run.select in Python adds none")
+    same = dict(model.decision) == dict(run.decisions[number - 1])
+    return Check("record", same, f"decision {number} of the run" if same else f"not decision {number} of the run")
+
+
+def _choice_check(again: Run, record: Mapping[str, Any]) -> Check:
+    """Apply the rule of a decision to the run that was traced again."""
+    what = f"decision {record['opened']}"
+    try:
+        id = again.choose(**record["rule"])
+    except (FairfrontError, TypeError, ValueError, KeyError) as error:
+        return Check(what, False, f"its rule cannot be applied: {error}")
+    return Check(what, id == record["id"], f"the rule chooses id {id}, the record has id {record['id']}")
+
+
+def _card_again(run: Run, record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the facts of the card of a decision, from the evaluations that the run had then."""
+    try:
+        decision = Decision(**record)
+        earlier = {name: each for name, each in run.external.items() if each.after < decision.opened}
+        state = replace(run, external=earlier, decisions=run.decisions[: decision.opened - 1])
+        return card_of(state, decision)
+    except InputError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        raise ChangedError(
+            f"the decision record cannot be followed ({error}), expected one that was not edited."
+        ) from error
+
+
+def _package_check(stored: Path, new: Path, package: str, *, mixed_units: bool) -> Check:
+    contents = [_read(folder / f"{package}.json")["content"] for folder in (stored, new)]
+    differences = list(tree_differences(*contents))
+    with np.load(stored / f"{package}.npz") as ours, np.load(new / f"{package}.npz") as theirs:
+        differences += array_differences(dict(ours), dict(theirs), mixed_units)
+    return _check(package, differences)
+
+
+def _tree_check(name: str, stored: Any, again: Any, ignored: Collection[str]) -> Check:
+    ours, theirs = (
+        {key: value for key, value in (tree or {}).items() if key not in ignored} for tree in (stored, again)
+    )
+    return _check(name, list(tree_differences(ours, theirs)))
+
+
+def _check(what: str, differences: Sequence[str]) -> Check:
+    if not differences:
+        return Check(what, True, f"equal to {TOLERANCE:g}")
+    more = f" and {len(differences) - 1} more" if len(differences) > 1 else ""
+    return Check(what, False, f"differs in {differences[0]}{more}")
+
+
+def _read(file: Path) -> Any:
+    return read_json(file) if file.exists() else None
+
+
+def tree_differences(stored: Any, again: Any, place: str = "") -> Iterator[str]:
+    """Yield the places where two JSON trees differ, such as ``split.rows.test``."""
+    if isinstance(stored, Mapping) and isinstance(again, Mapping):
+        for key in {**stored, **again}:
+            inner = f"{place}.{key}" if place else str(key)
+            if key in stored and key in again:
+                yield from tree_differences(stored[key], again[key], inner)
+            else:
+                yield inner
+    elif isinstance(stored, (list, tuple)) and isinstance(again, (list, tuple)):
+        if len(stored) != len(again):
+            yield place
+        else:
+            for i, (ours, theirs) in enumerate(zip(stored, again, strict=True)):
+                yield from tree_differences(ours, theirs, f"{place}[{i}]")
+    elif isinstance(stored, float) and isinstance(again, float):
+        if not math.isclose(stored, again, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
+            yield place
+    elif type(stored) is not type(again) or stored != again:
+        yield place
+
+
+def array_differences(
+    stored: Mapping[str, NDArray[Any]], again: Mapping[str, NDArray[Any]], mixed_units: bool
+) -> Iterator[str]:
+    """Yield the names of arrays that differ; with mixed units each number is compared relative to itself."""
+    for name in {**stored, **again}:
+        ours, theirs = stored.get(name), again.get(name)
+        if ours is None or theirs is None or ours.shape != theirs.shape or ours.dtype != theirs.dtype:
+            yield name
+        elif ours.dtype.kind != "f":
+            if not np.array_equal(ours, theirs):
+                yield name
+        else:
+            largest = float(np.abs(ours[np.isfinite(ours)]).max(initial=0.0))
+            atol = 0.0 if mixed_units else TOLERANCE * largest
+            if not np.allclose(ours, theirs, rtol=TOLERANCE, atol=atol, equal_nan=True):
+                yield name

@@ -40,7 +40,7 @@ except ImportError:  # a system without locks of files: runs of one process excl
     fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
-    from .seals import Inventory
+    from .inventory import Inventory
 
 HERE = -100
 """AT_FDCWD: paths are as the process sees them."""

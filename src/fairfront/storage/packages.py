@@ -33,7 +33,6 @@ from .places import CHECKSUMS
 
 Arrays = dict[str, NDArray[Any]]
 KEYS = {"format", "schema", "fairfront", "arrays", "files", "content", "sha256"}
-SIGNATURE = "SHA256SUMS.sig"
 LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 RENEW = "copy the folder again or recreate it."
 
@@ -207,7 +206,7 @@ def found_in(folder: Path) -> dict[str, str]:
     """Open regular files only."""
     found = {}
     for name, mode in sorted(entries_of(folder, hidden=False)):
-        if stat.S_ISDIR(mode) or name in (CHECKSUMS, SIGNATURE):
+        if stat.S_ISDIR(mode) or name == CHECKSUMS:
             continue
         if not stat.S_ISREG(mode):
             raise ChangedError(f"{folder / name} is a link or a device, expected a regular file; {RENEW}")
@@ -250,7 +249,3 @@ def checksum_of(sums: Mapping[str, str], growing: Sequence[str]) -> str:
     """Leave out the files of subfolders that grow."""
     kept = {name: found for name, found in sums.items() if not any(is_in(name, each) for each in growing)}
     return digest(_as_lines(kept))
-
-
-def is_signed(folder: Path) -> bool:
-    return _is_regular(folder / SIGNATURE)

@@ -27,7 +27,7 @@ from ..exceptions import InputError, spelled
 from ..validation import check_flag, check_path
 
 if TYPE_CHECKING:
-    from .seals import Inventory
+    from .inventory import Inventory
 
 PARTIAL, REPLACED = "partial", "replaced"
 LEFT = re.compile(rf"\.(.+)\.(?:{PARTIAL}|{REPLACED})-(\d+)(?:-\d+)?")

@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from fairfront.runs.decision_chain import ADDED
 from fairfront.storage.documents import pack
-from fairfront.storage.packages import checksum_of, digest_of, found_in, write_checksums
+from fairfront.storage.packages import write_checksums
 
 
 def reseal(folder: Path) -> None:
-    """Compute all checksums of a folder for the files that are there: of packages, records, and the list of all."""
+    """Compute all checksums of a folder for the files that are there: of packages, and the list of all."""
     for path in sorted(folder.rglob("*.json")):
         found = json.loads(path.read_text())
         if isinstance(found, dict) and "arrays" in found and "content" in found:
@@ -27,10 +26,6 @@ def reseal(folder: Path) -> None:
             plain = json.dumps(found, sort_keys=True, separators=(",", ":"))
             found["sha256"] = hashlib.sha256(plain.encode()).hexdigest()
             path.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
-    run, previous = checksum_of(found_in(folder), ADDED), None
-    for path in sorted((folder / "decisions").glob("*.json")):
-        edit_json(path, lambda found, before=previous: found.update(run=run, previous=before))
-        previous = digest_of(path)
     write_checksums(folder)
 
 

@@ -1,70 +1,18 @@
-"""Seals: what a folder of one kind may hold, so that nothing else is ever replaced, and who signed it.
-
-SHA256SUMS.sig is the Ed25519 signature of the list of checksums, with keys in PEM files. It covers every file, so an
-edit by someone without the private key is seen by whoever has the public one. A signature is the 64 bytes that
-``openssl pkeyutl -sign -rawin`` writes, and openssl can check it without fairfront.
-"""
+"""Inventories: what a folder of one kind may hold, so that nothing else is ever replaced."""
 
 from __future__ import annotations
 
 import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any
 
-from ..exceptions import InputError, require
-from ..validation import check_path
-from .folders import write_file
-from .packages import SIGNATURE, entries_of, found_in, is_in, package_files, read_checksums
+from ..exceptions import InputError
+from .packages import entries_of, found_in, is_in, package_files, read_checksums
 from .places import CHECKSUMS, left_of, place_of
 
-PURPOSE = "signing, or checking a signature"
-REMEDIES = {
-    "private": "make one with: openssl genpkey -algorithm ed25519 -out key.pem",
-    "public": "take it from the private one with: openssl pkey -in key.pem -pubout -out public.pem",
-}
 Known = Callable[[bytes], bool]
 """Tells whether the bytes of a file are of the format that its name stands for."""
-
-
-def _key(half: str, path: Any) -> Any:
-    pem = require("cryptography.hazmat.primitives.serialization", "sign", PURPOSE)
-    kinds = require("cryptography.hazmat.primitives.asymmetric.ed25519", "sign", PURPOSE)
-    remedy = REMEDIES[half]
-    file = check_path(path, "the key")
-    if file.exists() and not file.is_file():
-        raise InputError(f"the key {path} is not a regular file, expected a PEM file; {remedy}")
-    try:
-        data = file.read_bytes()
-        key = pem.load_pem_private_key(data, None) if half == "private" else pem.load_pem_public_key(data)
-    except OSError as error:
-        raise InputError(f"the key {path} cannot be read ({error.strerror}), expected a PEM file; {remedy}") from error
-    except TypeError:
-        raise InputError(
-            f"{path} is encrypted, expected a private key without a passphrase; decrypt it to a file of your own first."
-        ) from None
-    except Exception as error:  # whatever a library makes of bytes that are no key
-        raise InputError(f"{path} is not a {half} key in PEM, expected an Ed25519 one; {remedy}") from error
-    if not isinstance(key, kinds.Ed25519PrivateKey if half == "private" else kinds.Ed25519PublicKey):
-        raise InputError(f"{path} holds a key of another kind, expected an Ed25519 {half} key; {remedy}")
-    return key
-
-
-private_key, public_key = partial(_key, "private"), partial(_key, "public")
-
-
-def write_signature(folder: Path, key: Any) -> None:
-    write_file(folder / SIGNATURE, key.sign((folder / CHECKSUMS).read_bytes()), overwrite=True)
-
-
-def is_signature_of(folder: Path, key: Any) -> bool:
-    try:
-        key.verify((folder / SIGNATURE).read_bytes(), (folder / CHECKSUMS).read_bytes())
-    except require("cryptography.exceptions", "sign", PURPOSE).InvalidSignature:
-        return False
-    return True
 
 
 @dataclass(frozen=True)
