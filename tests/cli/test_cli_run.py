@@ -367,7 +367,7 @@ def test_words_of_python_are_not_said(traced: Path, tmp_path: Path) -> None:
         assert done.stderr.startswith(f"fairfront: {said}"), done.stderr
     (tmp_path / "bad.json").write_text("{owner")
     done = fairfront("select", traced, "-o", tmp_path / "model", "--knee", "--about", tmp_path / "bad.json")
-    assert "bad.json is not JSON, expected texts under some of owner" in done.stderr
+    assert "bad.json is not TOML" in done.stderr
     done = fairfront("predict", traced, "new.csv", "-o", tmp_path / "out.csv")
     assert f"{traced} holds a run, expected a model written by fairfront select." in done.stderr
 
