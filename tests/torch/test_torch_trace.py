@@ -15,7 +15,6 @@ from torch import nn
 import fairfront as ff
 import fairfront.torch as fft
 from fairfront.solvers import PBPDO
-from fairfront.torch.module_folds import TorchFolds
 from tests.support.people import people
 
 torch.set_num_threads(1)
@@ -186,28 +185,6 @@ def test_images_with_a_group_attribute() -> None:
     assert judged.column("error")[0] < 0.3
 
 
-def test_several_labels_have_a_frontier_that_is_judged_label_by_label(tmp_path) -> None:
-    X, y, group = people(600)
-    Y = np.column_stack([y, (X[:, 1] + X[:, 2] * (group == "1") > 0).astype(int)])
-    front = fft.trace(net(outputs=2), X, Y, sensitive_features=group, preferences=3, training=HOW, progress=False)
-    assert front.facts.notions == ("label 0: equal_opportunity", "label 1: equal_opportunity")
-    assert front.gaps.max(axis=1).min() < 0.5 * front.gaps.max()
-    with pytest.raises(ff.InputError, match=r"each of 2 labels, expected one label to judge; pick it with .*of_label"):
-        front.evaluate(X, y, sensitive_features=group)
-    front.save(tmp_path / "labels")
-    for whole in (front, fft.load(tmp_path / "labels", net(outputs=2))):
-        for label in (0, 1):
-            one = fft.of_label(whole, label).evaluate(X, Y[:, label], sensitive_features=group)
-            module = one.select(least="tpr_gap", within={"error": 0.05}, confidence=None)
-            decided = (module(torch.as_tensor(X, dtype=torch.float32))[:, label] > 0).numpy()
-            assert np.isclose((decided != Y[:, label]).mean(), one.column("error")).any()
-            np.testing.assert_array_equal(one.gaps[:, 0], front.gaps[:, label])
-    with pytest.raises(ff.InputError, match="label is 2, expected a column of y from 0 to 1"):
-        fft.of_label(front, 2)
-    with pytest.raises(ff.InputError, match="single label per row"):
-        fft.of_label(one, 0)
-
-
 @pytest.mark.slow
 def test_a_saved_frontier_is_read_in_a_process_that_did_not_import_the_room(front: ff.Frontier, tmp_path) -> None:
     front.save(tmp_path / "front")
@@ -235,52 +212,3 @@ def test_notions_of_curves_are_traced_too() -> None:
     assert front.gaps[-1, 0] < 0.8 * front.gaps[0, 0]
     assert not front.certified.any()
     assert "favourable_errors_gap" in front.evaluate(X, y, sensitive_features=group).record().columns
-    several = np.column_stack([y, 1 - y])
-    with pytest.raises(ff.InputError, match="y has several columns, expected one for selection_ratio"):
-        fft.objectives(several, sensitive_features=group, notion="selection_ratio")
-
-
-def test_all_rows_are_judged_by_modules_trained_without_their_fold() -> None:
-    X, y, group = people(240)
-    who = np.arange(240) // 2
-    how = {"preferences": np.array([[1.0, 4.0], [1.0, 16.0]]), "progress": False}
-    how |= {"training": fft.Training(epochs=2, batch_size=32, lr=1e-2), "slide": fft.Training(epochs=1, batch_size=32)}
-    front = fft.trace(net(), X, y, sensitive_features=group, held_out=True, person=who, **how)
-    record = front.evaluations["held_out"]
-    assert record.made == "10 folds, trained again, standard errors times 1.25"
-    assert record.n == 240
-    assert front.choice(least="tpr_gap").on == "held_out"
-    given = fft.objectives(y, sensitive_features=group)
-    parts = list(TorchFolds.of(given, y, group, None, who, True).parts())
-    assert sorted(np.concatenate([rows for _, rows, _ in parts])) == list(range(240))
-    wrong = np.zeros(len(front))
-    for rest, rows, _ in parts:
-        assert not set(who[rest]) & set(who[rows])
-        alone = fft.trace(net(), X[rest], y[rest], sensitive_features=group[rest], groups=ff.Groups(min_size=1), **how)
-        order = np.argsort(np.argsort(front.preferences[:, 1], kind="stable"), kind="stable")  # plain (NaN) is last
-        scores = alone.models.scores(X[rows])[np.argsort(alone.preferences[:, 1], kind="stable")][order, 0]
-        wrong += ((scores > 0) != y[rows]).sum(axis=1)
-    np.testing.assert_allclose(record["error"], wrong / 240, atol=1e-12)
-
-
-def test_held_out_modules_can_be_judged_at_a_rate_and_of_one_label_only() -> None:
-    X, y, group = people(240)
-    how = {"preferences": 1, "training": fft.Training(epochs=1), "progress": False}
-    front = fft.trace(net(), X, y, sensitive_features=group, held_out={"approval_rate": 0.5}, **how)
-    np.testing.assert_allclose(front.column("approval_rate", on="held_out"), 0.5, atol=0.01)
-    assert "held_out" not in fft.trace(net(), X, y, sensitive_features=group, **how).evaluations
-    with pytest.raises(ff.InputError, match="held_out judges one label per row, found 2"):
-        fft.trace(net(outputs=2), X, np.column_stack([y, 1 - y]), sensitive_features=group, held_out=True, **how)
-
-
-def test_folds_without_some_groups_or_people_are_those_that_there_are() -> None:
-    X, y, group = people(400)
-    how = {"training": fft.Training(epochs=1, seed=3), "preferences": 2, "progress": False}
-    small = np.where(np.arange(400) < 4, "few", group.astype(str))
-    with pytest.warns(ff.GroupWarning, match="few"):
-        front = fft.trace(net(), X, y, sensitive_features=small, groups=ff.Groups(min_size=20), held_out=True, **how)
-    assert "held_out" in front.evaluations
-    front = fft.trace(net(), X, y, sensitive_features=group, held_out=True, person=np.arange(400) % 3, **how)
-    assert front.evaluations["held_out"].made.startswith("3 folds")
-    with pytest.raises(ff.InputError, match="expected two people or more of every group and label"):
-        fft.trace(net(), X, y, sensitive_features=group, held_out=True, person=np.zeros(400), **how)

@@ -4,7 +4,7 @@ from .epochs import CellSampler
 from .module_fit import FitResult, Training, fit
 from .module_head import trace_head
 from .module_objectives import TorchObjectives, objectives
-from .module_points import TorchPoints, load, of_label
+from .module_points import TorchPoints, load
 from .module_trace import trace
 from .problem import TorchProblem
 from .rules import DescentRule, PlainRule, SlideRule, SumRule, WeightingRule, pdo_weighting, pdo_weights
@@ -27,7 +27,6 @@ __all__ = [
     "fit",
     "load",
     "objectives",
-    "of_label",
     "pdo_weighting",
     "pdo_weights",
     "trace",

@@ -45,14 +45,12 @@ class CellSampler:
         n = objectives.n
         usual = min(max(n // 10, SMALLEST_BATCH), LARGEST_BATCH)
         self.batch_size = min(usual if batch_size is None else check_count(batch_size, "batch_size"), n)
-        parts = sum(block.classes for block in objectives.blocks)
-        self.least = max(self.batch_size // (2 * parts), 2) if least is None else check_count(least, "least")
+        block = objectives.block
+        self.least = max(self.batch_size // (2 * block.classes), 2) if least is None else check_count(least, "least")
         self.seed, self.epoch = check_count(seed, "seed", least=0), 0
-        inside = [
-            block.cell == np.arange(block.classes)[:, None] if block.shares is None else block.shares > 0.0
-            for block in objectives.blocks
-        ]
-        self._classes = [(each, np.flatnonzero(each)) for each in np.concatenate(inside)]
+        codes = np.arange(block.classes)[:, None]
+        inside: Any = np.asarray(block.shares) > 0.0 if block.cell is None else block.cell == codes
+        self._classes = [(each, np.flatnonzero(each)) for each in inside]
 
     def __len__(self) -> int:
         return -(-self.objectives.n // self.batch_size)
@@ -86,8 +84,7 @@ class CellSampler:
             if lack > 0:
                 others = np.setdiff1d(every, rows, assume_unique=True)
                 rows = np.concatenate([rows, rng.choice(others, lack, replace=False)])
-        blocks = self.objectives.blocks
-        order = blocks[0].order(rows) if len(blocks) == 1 else None
+        order = self.objectives.block.order(rows)
         return rows if order is None else rows[order]
 
 

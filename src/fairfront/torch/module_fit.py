@@ -127,7 +127,7 @@ def fit(
     Parameters
     ----------
     module : nn.Module
-        Gives one score per row (two classes, regression), or one per class or label.
+        Gives one score per row (two classes, regression), or one per class.
     X : tensor, array, or tuple of them
     y, sensitive_features, **settings
         Labels, groups, and notion, surrogate, loss, gap and so on, as in `objectives`.

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import block_diag
 
 from ..exceptions import InputError
 from ..objectives import Algebra, Array, Gap, Groups, Loss, Measure, Notion, Objectives, Question, warn_of_proxies
@@ -21,8 +20,6 @@ from ..validation import check_instance, check_positive, refuse, refuse_masked
 from ..validation.inputs import as_columns, as_numbers, check_labels, check_weights, shape_of
 
 Ints = NDArray[np.intp]
-LABEL = "label {}: "
-"""What the names of a label's gaps begin with, where samples have several labels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +48,8 @@ class Membership:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Cells of one set of scores; modules with several labels per sample have one block per label.
+    """Cells of the rows, and what is measured on them.
 
-    columns          the module's outputs that are its scores
     targets (n,)     what the losses read, in the order of the data
     cell (n,)        the class of rows of each row; None when groups are probabilities
     shares (c, n)    weights of rows in classes of rows, when groups are probabilities
@@ -62,7 +58,6 @@ class Block:
     names (c,)       what each class of rows is, for sentences
     """
 
-    columns: slice
     targets: Array
     cell: Ints | None
     shares: Array | None
@@ -106,21 +101,21 @@ class TorchObjectives:
     ----------
     algebra : Algebra
         From cell values to loss and gaps.
-    blocks : tuple of Block
-        The cells of each label of a sample.
+    block : Block
+        The cells of the rows.
     n : int
         Rows.
     n_scores : int
-        Scores that a module has to give per sample.
-    labels : tuple of Objectives
-        Of each label of a sample; one in all but the multi-label case.
+        Scores that a module has to give per row.
+    asked : Objectives
+        Of labels and groups.
     """
 
     algebra: Algebra
-    blocks: tuple[Block, ...]
+    block: Block
     n: int
     n_scores: int
-    labels: tuple[Objectives, ...]
+    asked: Objectives
 
     @property
     def k(self) -> int:
@@ -134,8 +129,8 @@ class TorchObjectives:
 
     @property
     def overlapping(self) -> bool:
-        """Whether a row may be in several cells: several labels per sample, or groups as probabilities."""
-        return len(self.blocks) > 1 or any(block.cell is None for block in self.blocks)
+        """Whether a row may be in several cells: groups as probabilities."""
+        return self.block.cell is None
 
     @property
     def penalised(self) -> bool:
@@ -164,9 +159,8 @@ def objectives(
 
     Parameters
     ----------
-    y : array or tensor of shape (n,), or (n, labels)
-        Labels; numbers with ``loss="squared"`` for regression; a matrix for several binary labels per sample, whose
-        losses are averaged and whose gaps all count. ``favourable`` holds for all of them.
+    y : array or tensor of shape (n,)
+        Labels; numbers with ``loss="squared"`` for regression.
     sensitive_features, favourable, notion, surrogate, loss, gap, groups
         As in `fairfront.trace`.
     ridge : float
@@ -201,79 +195,37 @@ def _asked(question: Question, y: Any, sensitive_features: Any, sample_weight: A
     given = y.detach().cpu().numpy() if hasattr(y, "detach") else y
     refuse_masked(given, "y")
     shape = shape_of(given, "y")
-    if not shape or sparse.issparse(given):
-        raise refuse("y", given, "one label per row, or one column per label")
-    several = len(shape) == 2 and shape[1] > 1
-    columns = [np.asarray(given)[:, j] for j in range(shape[1])] if several else [given]
+    if not shape or sparse.issparse(given) or (len(shape) == 2 and shape[1] > 1):
+        raise refuse("y", given, "one label per row")
     weight = check_weights(sample_weight, shape[0])
-    labels = tuple(
-        Objectives.of(question, check_labels(column, shape[0]), sensitive_features, weight) for column in columns
+    return objectives_of(Objectives.of(question, check_labels(given, shape[0]), sensitive_features, weight))
+
+
+def objectives_of(known: Objectives) -> TorchObjectives:
+    cells = known.layout.cells
+    inside: list[dict[str, None]] = [{} for _ in range(cells.count)]  # a class is named by the averages it enters
+    for average in known.layout.averages:
+        for cell in average.cells:
+            inside[cell][average.name] = None
+    block = Block(
+        targets=known.targets,
+        cell=None if cells.shares is not None else cells.of_rows,
+        shares=cells.shares,
+        weight=None if cells.row_weight is None else cells.row_weight[np.argsort(cells.order)],
+        measures=tuple(known.measures),
+        names=tuple(repr(" and ".join([*names][:3])) if names else "'all other rows'" for names in inside),
     )
-    return objectives_of(*labels)
-
-
-def objectives_of(*labels: Objectives) -> TorchObjectives:
-    several, blocks, first = len(labels) > 1, [], 0
-    for place, known in enumerate(labels):
-        if several and known.n_scores != 1:
-            raise InputError(
-                f"column {place} of y has {len(known.task.classes)} values, expected binary labels when y has "
-                "several columns; give one column of class labels instead."
-            )
-        cells = known.layout.cells
-        inside: list[dict[str, None]] = [{} for _ in range(cells.count)]  # a class is named by the averages it enters
-        for average in known.layout.averages:
-            for cell in average.cells:
-                inside[cell][average.name] = None
-        block = Block(
-            columns=slice(place, place + known.n_scores),
-            targets=known.targets,
-            cell=None if cells.shares is not None else cells.of_rows,
-            shares=cells.shares,
-            weight=None if cells.row_weight is None else cells.row_weight[np.argsort(cells.order)],
-            measures=tuple((bound, np.where(at < 0, -1, at + first)) for bound, at in known.measures),
-            names=tuple(repr(" and ".join([*names][:3])) if names else "'all other rows'" for names in inside),
-        )
-        blocks.append(block)
-        first += known.layout.k - 1
-    if several and any(label.algebra.psi is not None for label in labels):
-        raise InputError(
-            f"y has several columns, expected one for {', '.join(labels[0].algebra.notions)}, which compares functions "
-            "of averages; use notion='equalized_odds', or one column."
-        )
-    algebra = _stacked([label.algebra for label in labels]) if several else labels[0].algebra
-    return TorchObjectives(algebra, tuple(blocks), cells.n, blocks[-1].columns.stop, labels)
-
-
-def _stacked(parts: list[Algebra]) -> Algebra:
-    """Put one penalty cell at the end; the loss is the mean over labels."""
-    contrasts = block_diag(*(part.B[:, :-1] for part in parts))
-    tagged = [(LABEL.format(place), part) for place, part in enumerate(parts)]
-    return replace(
-        parts[0],
-        p=np.concatenate([part.p[:-1] / len(parts) for part in parts] + [parts[0].p[-1:]]),
-        B=np.hstack([contrasts, np.concatenate([part.B[:, -1:] for part in parts])]),
-        b=np.concatenate([part.b for part in parts]),
-        two_sided=np.concatenate([part.two_sided for part in parts]),
-        names=("loss", *(tag + name for tag, part in tagged for name in part.names[1:])),
-        notions=tuple(tag + name for tag, part in tagged for name in part.notions),
-        notion_of=np.concatenate(
-            [np.asarray(part.notion_of) + len(part.notions) * place for place, part in enumerate(parts)]
-        ),
-        means=None,
-        signs=None,
-        mean_names=(),
-    )
+    return TorchObjectives(known.algebra, block, cells.n, known.n_scores, known)
 
 
 def on_other_rows(known: TorchObjectives, y: Any, sensitive_features: Any, weight: Any = None) -> TorchObjectives:
     """Return the objectives on other rows, however few; groups that training left out are in no gap here either."""
-    asked, groups = known.labels[0].question, replace(known.labels[0].question.groups, min_size=1)
-    if any(each.left_out for each in known.labels[0].attributes):
+    asked, groups = known.asked.question, replace(known.asked.question.groups, min_size=1)
+    if any(each.left_out for each in known.asked.attributes):
         sensitive_features = _compared(known, groups, sensitive_features)
         groups = replace(groups, cross=False)
     found = _asked(replace(asked, groups=groups), y, sensitive_features, weight)
-    classes = [[label.task.classes for label in each.labels] for each in (known, found)]
+    classes = [each.asked.task.classes for each in (known, found)]
     if found.names != known.names or classes[0] != classes[1]:
         raise InputError(
             f"the held-out rows have the objectives {', '.join(found.names)}, expected those of training: "
@@ -285,7 +237,7 @@ def on_other_rows(known: TorchObjectives, y: Any, sensitive_features: Any, weigh
 def _compared(known: TorchObjectives, groups: Groups, given: Any) -> Any:
     """Return the columns of groups as they are compared, missing where training left a group out."""
     columns, every = {}, groups.resolve(given, len(next(iter(as_columns(without_strata(given), "groups").values()))))
-    for own, each in zip(known.labels[0].attributes, every, strict=True):
+    for own, each in zip(known.asked.attributes, every, strict=True):
         levels = [level if level in own.levels else None for level in each.levels]
         columns[each.name] = np.array([*levels, None], dtype=object)[each.codes]
     return Within(columns, given.control) if isinstance(given, Within) else columns

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -18,7 +17,6 @@ from ..validation.inputs import check_preferences
 from .epochs import train
 from .layers import Scorer
 from .module_fit import Training, check_training
-from .module_folds import TorchFolds
 from .module_objectives import TorchObjectives, objectives
 from .module_points import assemble_modules
 from .modules import (
@@ -27,7 +25,6 @@ from .modules import (
     Module,
     copied,
     is_batch_norm,
-    module_scores,
     optimizer_maker,
     take,
     torch,
@@ -51,8 +48,6 @@ def trace(
     solver: PBPDO | None = None,
     optimizer: MakeOptimizer | None = None,
     stack: bool | None = None,
-    held_out: bool | Mapping[str, Any] = False,
-    person: Any = None,
     device: Any = None,
     progress: bool | Literal["auto"] = "auto",
     **settings: Any,
@@ -62,7 +57,7 @@ def trace(
     Parameters
     ----------
     module, X, y, sensitive_features, **settings
-        As in `fit`. Frontiers of several labels per row are judged one label at a time (`of_label`).
+        As in `fit`.
     preferences : None, int or array of shape (R, m)
         Preference vectors, or how many caps to place evenly between the gaps of unconstrained training and 0.
     training, slide : Training
@@ -75,12 +70,6 @@ def trace(
     stack : bool, optional
         Train all runs as one batch of stacked modules. By default where the module allows it; otherwise runs go one
         after the other, each from the end of the one before.
-    held_out : bool or mapping
-        Whether all points are also judged on the training rows, by the scores of modules trained in the same way,
-        with the same caps, without the row's fold, one of ten: the evaluation "held_out", for eleven times the time.
-        {"approval_rate": 0.7} judges at that rate.
-    person : array of shape (n,), optional
-        Who each row is, where people have several: folds keep people together, and intervals are those of people.
     device, progress
         As in `fit`.
 
@@ -102,24 +91,12 @@ def trace(
     given = objectives(y, sensitive_features=sensitive_features, **settings)
     work = copied(module, device)
     inputs = tried_inputs(work, X, given.n, given.n_scores)
-    held = TorchFolds.of(given, y, sensitive_features, settings.get("sample_weight"), person, held_out)
     course = _Course(work, config, after, solver, optimizer, stack, progress)
     problem, target, W, status = course.ends(inputs, given, preferences)
     every = np.concatenate([problem.start, W])
     pi = np.concatenate([np.full((1, problem.algebra.m), np.nan), target.pi])
     known = (every, (Status.VISITED, *status), pi, after if solver is None else solver)
-    front, places = assemble_modules(problem, *known)
-    if held is None:
-        return front
-    scores = np.empty((len(front), given.n_scores, given.n))
-    for rest, rows, less in held.parts():
-        without, _, W, _ = course.ends(take(inputs, rest), less, target)
-        ends, mine = np.concatenate([without.start, W])[places], take(inputs, rows)
-        for place, weights in enumerate(ends):
-            there = copied(without.module)
-            there.load_state_dict(without.state(weights))
-            scores[place][:, rows] = module_scores(there.eval(), mine, given.n_scores)
-    return held.judged(front, scores)
+    return assemble_modules(problem, *known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +116,7 @@ class _Course:
     ) -> tuple[TorchProblem, Target, Array, tuple[Status, ...]]:
         """Return the problem at the end of plain training, where runs should end, and where they do, (R, 1, P).
 
-        ``wanted`` are preferences, how many caps, or the targets of another course.
+        ``wanted`` are preferences, or how many caps.
         """
         config, work = self.training, copied(self.module)
         chosen = optimizer_maker(self.optimizer, config.lr)(list(trainable(work).values()))
@@ -149,7 +126,7 @@ class _Course:
             work.train()
             train(step, inputs, config, bar=bar)
         problem = TorchProblem(work.eval(), inputs, given)
-        target = wanted if isinstance(wanted, Target) else _targets(problem, wanted)
+        target = _targets(problem, wanted)
         if self.solver is not None:
             outcome = run(problem, self.solver, problem.start, target)
             return problem, target, outcome.W, tuple(outcome.status)

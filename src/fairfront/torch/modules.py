@@ -161,7 +161,7 @@ def shaped(found: Any, n: int, n_scores: int, name: str, runs: int | None = None
         got = f"the shape {shape[len(lead) :]}" if hasattr(found, "shape") else f"a {type(found).__name__}"
         raise InputError(
             f"{name} gives {got} for {n} rows, expected {expected}: one score per row"
-            f"{'' if n_scores == 1 else ' and class (or label)'}; change its last layer."
+            f"{'' if n_scores == 1 else ' and class'}; change its last layer."
         )
     return found
 

@@ -81,10 +81,11 @@ class CellReader:
         G = torch.empty((self.scorer.runs, depth, self.scorer.size), dtype=first.dtype, device=first.device)
         with torch.set_grad_enabled(gradients):
             if joint or self.objectives.overlapping:
-                inside = [block.membership(rows).back(np.eye(block.classes)) for block in self.objectives.blocks]
-                self._read_part(inputs, rows, [dict(enumerate(each)) for each in inside], L, G.zero_())
+                block = self.objectives.block
+                inside = block.membership(rows).back(np.eye(block.classes))
+                self._read_part(inputs, rows, dict(enumerate(inside)), L, G.zero_())
             else:
-                order = self.objectives.blocks[0].order(rows)
+                order = self.objectives.block.order(rows)
                 if order is not None:
                     inputs, rows = take(inputs, order), rows[order]
                 tape = self.scorer.tape(inputs) if gradients and chunk is None else None
@@ -100,7 +101,7 @@ class CellReader:
 
     def _read_layers(self, tape: Tape, rows: Ints, L: Array, G: Tensor) -> None:
         """Split the sums of one joint pass over rows sorted by cell (`layers`)."""
-        block = self.objectives.blocks[0]
+        block = self.objectives.block
         inside, values, targets = block.membership(rows), as_array(tape.scores), block.targets[rows]
         sizes, last = np.bincount(np.asarray(inside.cell)), len(block.measures) - 1
         starts = np.cumsum(sizes) - sizes
@@ -116,31 +117,28 @@ class CellReader:
 
     def _read_by_cell(self, inputs: Inputs, rows: Ints, chunk: int, L: Array, G: Tensor) -> None:
         """Send every cell's rows, which are sorted by cell, forward and backward by themselves."""
-        inside = self.objectives.blocks[0].membership(rows)
+        inside = self.objectives.block.membership(rows)
         sizes = np.bincount(np.asarray(inside.cell))
         for c, stop in enumerate(np.cumsum(sizes).tolist()):
             for start in range(stop - int(sizes[c]), stop, chunk):
                 part = slice(start, min(start + chunk, stop))
-                self._read_part(take(inputs, part), rows[part], [{c: inside.share[part]}], L, G)
+                self._read_part(take(inputs, part), rows[part], {c: inside.share[part]}, L, G)
 
-    def _read_part(self, inputs: Inputs, rows: Ints, shares: list[dict[int, Array]], L: Array, G: Tensor) -> None:
-        """Send rows forward together, and back once per class of rows in which they have shares, block by block."""
+    def _read_part(self, inputs: Inputs, rows: Ints, share: dict[int, Array], L: Array, G: Tensor) -> None:
+        """Send rows forward together, and back once per class of rows in which they have shares."""
         scores, parameters = self.scorer.scores(inputs), self.scorer.parameters
-        values = as_array(scores)
-        for block, share in zip(self.objectives.blocks, shares, strict=True):
-            for bound, where in block.measures:
-                value, slope = bound.value_slope(values[:, block.columns], block.targets[rows])
-                for c in (c for c in share if where[c] >= 0):
-                    L[:, where[c]] += value @ share[c]
-                    if not G.shape[1]:
-                        continue
-                    _check_graph(scores)
-                    whole = np.zeros_like(values)
-                    whole[:, block.columns] = slope * share[c]
-                    back = _like(whole, scores)
-                    found = torch.autograd.grad(scores, parameters, back, retain_graph=True, allow_unused=True)
-                    pulls = [torch.zeros_like(p) if g is None else g for p, g in zip(parameters, found, strict=True)]
-                    G[:, int(where[c])] += torch.cat([pull.reshape(len(G), -1) for pull in pulls], dim=1)
+        values, block = as_array(scores), self.objectives.block
+        for bound, where in block.measures:
+            value, slope = bound.value_slope(values, block.targets[rows])
+            for c in (c for c in share if where[c] >= 0):
+                L[:, where[c]] += value @ share[c]
+                if not G.shape[1]:
+                    continue
+                _check_graph(scores)
+                back = _like(slope * share[c], scores)
+                found = torch.autograd.grad(scores, parameters, back, retain_graph=True, allow_unused=True)
+                pulls = [torch.zeros_like(p) if g is None else g for p, g in zip(parameters, found, strict=True)]
+                G[:, int(where[c])] += torch.cat([pull.reshape(len(G), -1) for pull in pulls], dim=1)
 
     def read_weighted(self, inputs: Inputs, rows: Ints, decide: Callable[[Array], Array]) -> tuple[Array, list[Tensor]]:
         """Return beta (R, k), by which ``decide`` weighs the cells, and the gradient of beta.L: one ordinary pass."""
@@ -148,20 +146,19 @@ class CellReader:
         with torch.enable_grad():
             tape = scorer.tape(inputs) if scorer.stacked else None  # of one run, autograd adds up all rows the cheapest
             scores = scorer.scores(inputs) if tape is None else tape.scores
-        values = as_array(scores)
-        for block in self.objectives.blocks:
-            inside, targets = block.membership(rows), block.targets[rows]
-            for bound, where in block.measures:
-                value, slope = bound.value_slope(values[:, block.columns], targets)
-                need = where >= 0
-                L[:, where[need]] = inside.means(value)[:, need]
-                slopes.append((block.columns, where, inside, slope))
+        values, block = as_array(scores), self.objectives.block
+        inside, targets = block.membership(rows), block.targets[rows]
+        for bound, where in block.measures:
+            value, slope = bound.value_slope(values, targets)
+            need = where >= 0
+            L[:, where[need]] = inside.means(value)[:, need]
+            slopes.append((where, slope))
         if self.objectives.penalised:
             L[:, -1] = scorer.penalty()
         beta = decide(L)
         whole = np.zeros_like(values)
-        for columns, where, inside, slope in slopes:
-            whole[:, columns] += slope * inside.back(np.where(where >= 0, beta[:, where], 0.0))[:, None]
+        for where, slope in slopes:
+            whole += slope * inside.back(np.where(where >= 0, beta[:, where], 0.0))[:, None]
         weights = _like(whole, scores)
         if tape is not None:
             G = weights.new_empty(scorer.runs, 1, scorer.size)
@@ -198,7 +195,7 @@ class TorchProblem:
     Parameters
     ----------
     module : nn.Module
-        Gives one score per row, or one per class or label. It is evaluated as in ``eval()`` (dropout off, batch
+        Gives one score per row, or one per class. It is evaluated as in ``eval()`` (dropout off, batch
         normalisation with its running statistics), so that equal weights have equal objectives.
     X : tensor, array, or tuple of them for several inputs
     objectives : TorchObjectives or LinearProblem
