@@ -112,24 +112,6 @@ def test_several_notions_at_once() -> None:
     assert front.gaps[-1].max() < 0.5 * front.gaps[0].max()
 
 
-@pytest.mark.parametrize("level", [None, 0.6])
-def test_precisions_are_brought_to_a_level(level: float | None) -> None:
-    X, y, group = draw(n=4000)
-    known: dict[str, Any] = {"sensitive_features": group, "estimator": DecisionTreeClassifier(), "n_points": 6}
-    front = ff.trace(X, y, notion="predictive_parity", units=Rates(precision=level, cv="train"), **known)
-    np.testing.assert_allclose(front.models.expected, front.models.measured, atol=2e-3)
-    assert front.models.duality_gap.max() < 1e-5
-    judged = front.evaluate(X, y, sensitive_features=group, name="training")
-    np.testing.assert_allclose(judged.column("precision_gap", "training"), front.gaps[:, 0], atol=1e-9)
-    plain = front.models.build(0).predict(X) == 1
-    goal = y[plain].mean() if level is None else level
-    assert f"to the level {goal:.3f}" in " ".join(front.sentences)
-    assert np.abs(front.models.measured[-1] - goal).max() < 0.02  # on 40 kinds of rows
-    assert front.gaps[-1, 0] < 0.5 * front.gaps[0, 0]
-    with pytest.raises(InputError, match="precision is the level of predictive parity"):
-        ff.trace(X, y, units=Rates(precision=0.7), **known)
-
-
 def test_weights_are_repeated_rows() -> None:
     X, y, group = draw(n=700)
     times = np.random.default_rng(0).integers(1, 4, len(y))
@@ -374,7 +356,6 @@ def test_bad_input(given: dict[str, Any], says: str) -> None:
         ({"cutoff": 0.5, "approval_rate": 0.5}, "expected one way to turn scores into decisions"),
         ({"approval_rate": 1.0}, "every row would get the same decision"),
         ({"n_jobs": 0}, "n_jobs is 0"),
-        ({"precision": 1.0}, "precision is 1"),
     ],
 )
 def test_bad_settings(given: dict[str, Any], says: str) -> None:
@@ -395,7 +376,7 @@ def test_notions_are_traced_in_rates_or_refused(name: str) -> None:
     X, group = rng.normal(size=(3000, 3)), rng.choice(["a", "b"], 3000)
     y = (X[:, 0] + 0.7 * (group == "a") + rng.logistic(size=3000) > 0).astype(int)
     known = {"sensitive_features": group, "notion": name, "units": "rates", "n_points": 4, "progress": False}
-    if name not in (*NOTIONS, "predictive_parity", "false_discovery_parity"):
+    if name not in NOTIONS:
         with pytest.raises(ff.InputError, match="compares"):
             ff.trace(X, y, **known)
         return

@@ -351,8 +351,8 @@ def test_few_folds_widen_every_figure_and_stay_so_when_pooled() -> None:
     front = front.evaluate(X, y, **known, person=person)
     known_folds = [float(each.design[""]["folds"]) for each in (front.record("held_out"), front.judged())]
     assert known_folds == pytest.approx([1.4**2, (1.4**2 + 1.0) / 2])  # as many rows of each
-    curved = ff.trace(X, y, notion="auc_parity", n_points=2, progress=False, **known).evaluate(X, y, **known)
-    record = curved.evaluations["validation"]
+    traced = ff.trace(X, y, n_points=2, progress=False, **known).evaluate(X, y, **known, notion="auc")
+    record = traced.evaluations["validation"]
     wide = widened(record, 4.0)
     far = [each.figure("auc_gap", 0.95) - each["auc_gap"] for each in (record, wide)]
     np.testing.assert_allclose(far[1], 2.0 * far[0])

@@ -15,7 +15,7 @@ from fairfront.explorer.payload import page_payload
 from fairfront.measures.intervals import worst_gap_lower, worst_gap_upper
 from fairfront.measures.notion_figures import ADDED, figures_of, more_of, with_figures
 from fairfront.measures.published import published
-from fairfront.objectives import NOTIONS, Task
+from fairfront.objectives import RATE_OF, Task
 
 RNG = np.random.default_rng(8)
 N = 900
@@ -24,7 +24,7 @@ X = RNG.normal(size=(N, 3))
 X[:, 0] += 0.7 * (A == "a")
 Y = (X[:, 0] + 0.5 * X[:, 1] + RNG.normal(size=N) > 0.2).astype(int)
 WEIGHT = RNG.uniform(0.5, 2.0, N)
-ABOUT = tuple(name for name in NOTIONS if figures_of((name,), Task("binary", (0, 1), 1)))
+ABOUT = tuple(name for name in RATE_OF if figures_of((name,), Task("binary", (0, 1), 1)))
 
 
 def by_hand(name: str, y: np.ndarray, decided: np.ndarray, weight: np.ndarray | None) -> float:
@@ -110,30 +110,28 @@ def test_rounded_counts_leave_room_for_the_exact_figures(seed: int) -> None:
             assert (shown.figure(column, 0.95) >= exact.figure(column, 0.95) - 1e-9).all()
 
 
-@pytest.mark.parametrize("notion", ABOUT)
-def test_a_notion_has_its_figures_from_the_trace_to_the_page(notion: str, tmp_path: Path) -> None:
-    front = ff.trace(X, Y, sensitive_features=A, notion=notion, n_points=3, ridge=0.01, progress=False)
-    front = front.evaluate(X, Y, sensitive_features=A, name="validation")
+@pytest.mark.parametrize("metric", ABOUT)
+def test_a_metric_is_evaluated_on_request_kept_and_chosen_on(metric: str, tmp_path: Path) -> None:
+    front = ff.trace(X, Y, sensitive_features=A, n_points=3, ridge=0.01, progress=False)
+    front = front.evaluate(X, Y, sensitive_features=A, notion=metric)
     record = front.record()
-    assert set(figures_of((notion,), front.facts.task)) == set(more_of(record))
+    assert set(figures_of((metric,), front.facts.task)) == set(more_of(record))
     front.save(tmp_path / "front")
     again = ff.load(tmp_path / "front")
     for name in record.columns:
-        np.testing.assert_allclose(again.record()[name], published(record, front.facts.task)[name])
-        np.testing.assert_allclose(
-            again.record().figure(name, 0.95), published(record, front.facts.task).figure(name, 0.95)
-        )
-    page = page_payload(front, "validation", None, None, {}, 10)
-    assert json.dumps(page)
-    for rate in page["facts"]["rates"]:
-        assert rate in page["parts"][0]["attributes"][0]["rates"]
+        np.testing.assert_allclose(again.record()[name], record[name])
+        np.testing.assert_allclose(again.record().figure(name, 0.95), record.figure(name, 0.95))
     front.to_html(tmp_path / "page.html")
-    gap = f"{page['facts']['rates'][0]}_gap"
+    gap = f"{RATE_OF[metric]}_gap"
     assert front.select(least=gap, within={"error": 1.0}).predict(X).shape == (N,)
     some = record.take([0])
     np.testing.assert_array_equal(some.figure(gap, 0.95), record.figure(gap, 0.95)[:1])
-    given = ff.Frontier.from_models({"m": front.select(id=0)}, X, Y, sensitive_features=A, notion=notion)
+    given = ff.Frontier.from_models({"m": front.select(id=0)}, X, Y, sensitive_features=A, notion=metric)
     np.testing.assert_array_equal(given.gaps[:, 0], given.column(gap))
+    page = page_payload(given, "validation", None, None, {}, 10)
+    assert json.dumps(page)
+    for rate in page["facts"]["rates"]:
+        assert rate in page["parts"][0]["attributes"][0]["rates"]
 
 
 def test_an_audit_gives_the_figures_of_the_notions_that_it_is_asked_for() -> None:
@@ -161,7 +159,7 @@ def test_an_audit_gives_the_figures_of_the_notions_that_it_is_asked_for() -> Non
 
 def test_an_audit_gives_gaps_of_scores_that_it_is_asked_for() -> None:
     p = 1.0 / (1.0 + np.exp(-X[:, 0]))
-    notions = ("positive_class_balance", "negative_class_balance", "standardised_mean_difference", "cross_auc_parity")
+    notions = ("positive_class_balance", "negative_class_balance", "smd", "xauc")
     for scores, side in ((p, "above"), (1.0 - p, "below")):
         found = ff.audit(Y, scores, sensitive_features=A, notion=notions, favourable=1, favourable_side=side)
         for audit in (found, found.published()):
@@ -174,18 +172,3 @@ def test_an_audit_gives_gaps_of_scores_that_it_is_asked_for() -> None:
     few = ff.audit(Y[:60], p[:60], sensitive_features=A[:60], notion=notions, groups=ff.Groups(min_size=5))
     (worst,) = few.published().worst.values()
     assert np.isnan(worst["xauc_gap"].value)
-
-
-def test_a_run_has_them_on_its_card(tmp_path: Path) -> None:
-    lines = ["one,two,answer,group", *(f"{a:.4f},{b:.4f},{y},{g}" for a, b, y, g in zip(*X.T[:2], Y, A, strict=True))]
-    file = tmp_path / "rows.csv"
-    file.write_text("\n".join(lines))
-    known: dict[str, Any] = {"target": "answer", "favourable": "1", "n_points": 3, "progress": False}
-    run = ff.trace_table(file, groups="group", notion="treatment_equality", **known)
-    run.save(tmp_path / "run")
-    run = ff.load(tmp_path / "run")
-    assert "favourable_errors_gap" in run.options()[0].figures
-    model = run.select(id=run.options()[0].id, reason="it is a test", by="the tests")
-    assert "errors in favour" in model.card
-    assert "favourable errors gap" in model.card
-    run.to_html(tmp_path / "page.html")

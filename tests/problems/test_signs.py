@@ -157,12 +157,11 @@ def test_left_out_rows_are_those_of_points_solved_without_them() -> None:
 
 def test_folds_keep_their_signs() -> None:
     known: dict[str, Any] = {"sensitive_features": A, "n_points": 3, "progress": False, "held_out": True}
-    curved = ff.trace(X, Y, signs=SIGNS, notion="predictive_parity", **known)
-    record = curved.evaluations[HELD_OUT]
+    front = ff.trace(X, Y, signs=SIGNS, loss="hinge", ridge=1e-2, **known)
+    record = front.evaluations[HELD_OUT]
     assert record.made == "10 folds"
     assert np.isfinite(record.figure("error")).all()
-    assert not curved.certified[1:].any()
-    kept(curved)
+    kept(front)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])

@@ -32,8 +32,6 @@ def table(
         "selection": [(None, 1)],
         "recall": [(j, j) for j in range(labels)],
     }
-    if families == "precision":
-        return precise(Rules(P, share, pairs[own, 0], own, pairs, 1.0 - np.eye(labels), UNASKED), groups)
     events, inside = [], []
     for of, decided in averages[families]:
         for g in range(groups):
@@ -48,21 +46,9 @@ def table(
                 column[first + i], column[first + j] = 1.0, -1.0
                 signs.append(column)
     q = len(signs)
-    cost, sides = 1.0 - np.eye(labels), (np.zeros(q), np.ones(q, dtype=bool), np.zeros(q, dtype=np.intp), ("",) * q)
+    cost, sides = 1.0 - np.eye(labels), (np.zeros(q), np.ones(q, dtype=bool), np.zeros(q, dtype=np.intp))
     asked = Compared(np.array(events), np.array(inside), np.array(signs).T, *sides)
     return Rules(P, share, pairs[own, 0], own, pairs, cost, asked)
-
-
-UNASKED = Compared(*(np.zeros((0, 0)),) * 3, np.zeros(0), np.zeros(0, dtype=bool), np.zeros(0, dtype=np.intp), ())
-
-
-def precise(rules: Rules, groups: int, level: float = 0.6) -> Rules:
-    """Return the same rows with precisions compared at a level: the mean of (label - level) over those chosen is 0."""
-    inside = np.array([rules.pairs[:, 1] == g for g in range(groups)], dtype=float)
-    events = np.zeros((groups, len(rules.pairs), 2))
-    events[:, :, 1] = inside * ((rules.pairs[:, 0] == 1) - level)
-    sides = (np.zeros(groups), np.ones(groups, dtype=bool), np.zeros(groups, dtype=np.intp), ("",) * groups)
-    return replace(rules, asked=Compared(events, inside, np.eye(groups), *sides, level=level))
 
 
 def best_mixture(rules: Rules, caps: np.ndarray, delta: np.ndarray) -> float:
@@ -126,9 +112,7 @@ def test_points_of_the_sort_are_the_best_at_their_gap() -> None:
         assert rules.utility(expected) == pytest.approx(best_mixture(rules, half, -side * middle), abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("groups", "labels", "families"), [(3, 2, "odds"), (2, 3, "recall"), (4, 2, "selection"), (3, 2, "precision")]
-)
+@pytest.mark.parametrize(("groups", "labels", "families"), [(3, 2, "odds"), (2, 3, "recall"), (4, 2, "selection")])
 def test_the_dual_is_a_linear_program(groups: int, labels: int, families: str) -> None:
     rules = table(120, groups, labels, families, seed=1)
     q, rng = len(rules.offset), np.random.default_rng(0)

@@ -181,15 +181,15 @@ def of_settings() -> Iterator[Call]:
     searched = [name for name in parameters(ff.Weighting) if name not in FITS]
     yield Call("Weighting", ff.Weighting, {}, {}, tuple(searched))
     share = SHARE | "None"
-    names = ("cutoff", "approval_rate", "costs", "n_jobs", "precision")
-    yield Call("Rates", ff.Rates, {}, {"cutoff": share, "precision": share}, names)
+    names = ("cutoff", "approval_rate", "costs", "n_jobs")
+    yield Call("Rates", ff.Rates, {}, {"cutoff": share}, names)
     yield Call("Newton", ff.Newton, kinds={"tol": POSITIVE, "max_iter": COUNT})
     yield Call("scorer", ff.scorer, {"name": "tpr_gap"}, {"name": NAME, "favourable": ANY})
     for registry in (LOSSES, GAPS, NOTIONS):
         for made in (registry[name] for name in registry):
             if parameters(made):
                 name = f"{made.__module__.removeprefix('fairfront.')}.{made.__name__}"
-                yield Call(name, made, kinds={"at_least": SHARE, "by": NAME})
+                yield Call(name, made)
     patience = {"timeout": POSITIVE, "tries": COUNT, "pause": NOT_NEGATIVE, "redirects": WHOLE}
     yield Call("datasets.Patience", ff.datasets.Patience, {}, patience)
     training = {"epochs": WHOLE, "batch_size": COUNT | "None", "lr": POSITIVE, "memory": SHARE | "zero"}
@@ -276,7 +276,7 @@ def of_frontier() -> Iterator[Call]:
             yield Call(f"Frontier.{method}:{rule}", getattr(f, method), given, sure, tuple(given))
         given = {"at_most": {"tpr_gap": 1.0}, "within": {"error": 0.5}}
         yield Call(f"Frontier.{method}:within", getattr(f, method), given, {}, ("within",))
-    yield Call("Frontier.evaluate", f.evaluate, DATA)
+    yield Call("Frontier.evaluate", f.evaluate, DATA, {"notion": OPTIONS["notion"] | "None"})
     yield Call("Frontier.explain", f.explain, {"before": 0, "after": 1, **DATA}, {"X": MATRIX | "None"})
     yield Call("Frontier.calibration", f.calibration, {"id": 0, **DATA})
     given = {**DATA, "allow_group_at_prediction": True, "n_points": 3, "notion": None, "id": 0, "name": "t"}

@@ -35,7 +35,6 @@ CASES: dict[str, dict[str, Any]] = {
     "covariance": {"notion": "score_covariance"},
     "hinge": {"loss": "hinge"},
     "signs": {"signs": {0: "-", 1: "+"}},
-    "curves": {"notion": "predictive_parity", "columns": ("race",)},
 }
 
 

@@ -25,7 +25,7 @@ def slsqp(problem: Any, cap: float, start: Any, *, scale: Any = 1.0, bounds: Any
 
     def slopes(v: Any) -> Any:
         point = problem.cells((v / scale).reshape(1, 1, -1))
-        J = algebra.at(point.L[0]).B @ point.D[0] / scale
+        J = algebra.B @ point.D[0] / scale
         return np.vstack([-J, J[algebra.two_sided]])
 
     limits = {"type": "ineq", "fun": room, "jac": slopes}

@@ -202,13 +202,3 @@ def test_a_frontier_of_modules_is_drawn_and_explored(front: ff.Frontier, tmp_pat
     assert judged.plot() is not None
     page = judged.to_html(tmp_path / "page.html")
     assert page.stat().st_size > 10_000
-
-
-def test_notions_of_curves_are_traced_too() -> None:
-    X, y, group = people(800)
-    known = {"sensitive_features": group, "training": HOW, "progress": False, "preferences": 3}
-    front = fft.trace(net(), X, y, notion="treatment_equality", **known)
-    assert front.gaps[0, 0] > 0.03
-    assert front.gaps[-1, 0] < 0.8 * front.gaps[0, 0]
-    assert not front.certified.any()
-    assert "favourable_errors_gap" in front.evaluate(X, y, sensitive_features=group).record().columns

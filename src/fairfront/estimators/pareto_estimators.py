@@ -140,8 +140,8 @@ class ParetoFairRegressor(RegressorMixin, _PointFit, FairRegressor):  # type: ig
     Parameters
     ----------
     notion : str, Notion or list of them
-        "disparate_mistreatment" (equal losses), "demographic_parity" (equal mean predictions), "group_loss",
-        "link_scale_parity", "actual_over_expected" or "standardised_mean_difference".
+        "disparate_mistreatment" (equal losses), "demographic_parity" (equal mean predictions), "group_loss"
+        or "link_scale_parity".
     loss : str or Loss
         "squared", or "poisson", "gamma" and "tweedie", whose predictions are means behind a link.
     solver, preference, max_loss_gap, surrogate, gap, ridge, fit_intercept, groups, random_state, max_rate_gap, signs

@@ -47,7 +47,9 @@ SURE = 1e-3
 """Areas that may be off by more are not given."""
 
 
-def evaluate_parts(models: Models, facts: Facts, rows: tuple[Any, ...], name: str, asked: Asked) -> Evaluation:
+def evaluate_parts(
+    models: Models, facts: Facts, rows: tuple[Any, ...], name: str, asked: Asked, more: Sequence[str] = ()
+) -> Evaluation:
     """Score all models on the partitions of X and add up their counts in the order of partitions.
 
     ``rows`` are features, labels, groups, weights and who each row is. Counts, rates and gaps are those of
@@ -61,9 +63,10 @@ def evaluate_parts(models: Models, facts: Facts, rows: tuple[Any, ...], name: st
             "y, sensitive_features or sample_weight are Dask collections and X is not, expected X as one too; make it "
             "one with dask.array.from_array, or compute() the others."
         )
-    if about := scores_of(facts.notions, task):
+    names = (*facts.notions, *more)
+    if about := scores_of(names, task):
         raise InputError(
-            f"notion {' and '.join(facts.notions)} is judged by {' and '.join(about)} of rows in memory, found Dask "
+            f"notion {' and '.join(names)} is judged by {' and '.join(about)} of rows in memory, found Dask "
             "collections; evaluate a sample of the rows, X.compute()."
         )
     book = GroupBook.of(facts, rows[2])

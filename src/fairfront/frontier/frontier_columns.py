@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Self
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from ..exceptions import require
 from ..measures.cutoffs import Operating
+from ..measures.notion_figures import check_metrics
 from ..objectives import Within
 from ..validation import BACKENDS, check_choice, check_text, is_dask
 from .cautions import worst_errors
@@ -31,6 +32,7 @@ class FrontierColumns(FrontierFigures):
         sensitive_features: Any,
         control_features: Any = None,
         name: str = "validation",
+        notion: str | Sequence[str] | None = None,
         sample_weight: Any = None,
         cutoff: float | None = None,
         approval_rate: float | None = None,
@@ -50,6 +52,9 @@ class FrontierColumns(FrontierFigures):
         control_features : optional
             Columns inside whose levels groups are compared too: gaps such as ``tpr_within_gap`` are pooled over levels.
         name : what the rows are for; rows called test never place a cut-off
+        notion : str or sequence of str, optional
+            Notions and metrics whose gaps are added to those of training, such as ``"precision"``, ``"npv"``,
+            ``"f_score"``, ``"tpr_ratio"``, ``"auc"`` or ``"xauc"``.
         cutoff, approval_rate, costs : optional
             One at most: a cut-off on the probability of the favourable label (on its score where models give no
             probabilities), a share of favourable decisions, or costs of a ``false_positive`` and a ``false_negative``.
@@ -59,17 +64,18 @@ class FrontierColumns(FrontierFigures):
         """
         check_text(name, "name", "the name of the evaluation")
         asked = asked_of(Operating(cutoff, approval_rate, costs), self.evaluations, name, like, self.models)
+        more = check_metrics(notion)
         rows = (X, y, Within.of(sensitive_features, control_features), sample_weight)
         if any(is_dask(each) for each in rows):
             from .dask_judgement import evaluate_parts
 
-            record = evaluate_parts(self.models, self.facts, (*rows, person), name, asked)
+            record = evaluate_parts(self.models, self.facts, (*rows, person), name, asked, more)
         else:
             held = held_rows(self, *rows, person)
             record = held.judge_models(self.models, name, asked)
-            known = (self.facts.notions, self.facts.task, lambda: self.models.responses(held.X)[1])
+            known = ((*self.facts.notions, *more), self.facts.task, lambda: self.models.responses(held.X)[1])
             record = held.with_scores(record, *known)
-        return replace(self, evaluations={**self.evaluations, name: with_notions(record, self.facts)})
+        return replace(self, evaluations={**self.evaluations, name: with_notions(record, self.facts, more)})
 
     def choose(self, **rule: Any) -> int:
         """Return the id of the point that a rule picks.

@@ -106,7 +106,7 @@ class HeldOut:
         size, n = problem.K * problem.d, problem.rows.n
         dense = isinstance(problem.piece.design, DenseDesign)
         closed = dense and problem.loss.smooth and size <= WEIGHTS and largest <= TOGETHER
-        closed = closed and problem.algebra.psi is None and len(problem.layout.averages) * n <= SCORES
+        closed = closed and len(problem.layout.averages) * n <= SCORES
         if asked is None and not (closed and isinstance(solver, Newton) and MOST * problem.K * n <= SCORES):
             return None
         if not isinstance(solver, Newton):

@@ -177,9 +177,9 @@ class HeldRows:
         return record
 
 
-def with_notions(record: Evaluation, facts: Facts) -> Evaluation:
-    """Return an evaluation with the figures that a frontier's notions are about."""
-    return with_figures(record, figures_of(facts.notions, facts.task), facts.task.favourable)
+def with_notions(record: Evaluation, facts: Facts, more: Sequence[str] = ()) -> Evaluation:
+    """Return an evaluation with the figures that a frontier's notions, and ``more`` metrics, are about."""
+    return with_figures(record, figures_of((*facts.notions, *more), facts.task), facts.task.favourable)
 
 
 def check_comparable(first: Evaluation, second: Evaluation) -> None:

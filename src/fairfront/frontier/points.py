@@ -13,8 +13,20 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..measures import Evaluation
 from ..measures.cutoffs import Operating
-from ..measures.figures import Column
-from ..objectives import NOTIONS, Algebra, Array, Attribute, Objectives, Question, Task, proxy_sentences, rates_of
+from ..measures.figures import Column, figure_of
+from ..objectives import (
+    NOTIONS,
+    RATE_OF,
+    Algebra,
+    Array,
+    Attribute,
+    Objectives,
+    Question,
+    Task,
+    kinds_of,
+    proxy_sentences,
+    rates_of,
+)
 from ..objectives.people import FEWEST
 from ..pareto import nondominated
 from ..records import Record
@@ -90,7 +102,7 @@ class Points(Record):
     def of_record(cls, record: Evaluation, task: Task, notions: tuple[str, ...]) -> Points:
         """Objectives are the error of models that were judged and, per notion, the worst gap of its rates."""
         best, gaps = "mse" if task.kind == "regression" else "error", []
-        known = [name for name in NOTIONS if task.kind in NOTIONS[name].kinds]
+        known = [name for name in (*NOTIONS, *RATE_OF) if task.kind in kinds_of(name)]
         for notion in notions:
             if notion not in known:
                 named = f"one of {', '.join(known)} for {task.kind} labels"
@@ -149,6 +161,11 @@ def multipliers_of(algebra: Algebra, pairs: Array) -> dict[str, Any]:
     if (np.abs(algebra.signs).sum(axis=1) <= 1).all():
         return {"multipliers": pairs, "multiplier_names": algebra.names[1:]}
     return {"multipliers": pairs @ algebra.signs.T, "multiplier_names": algebra.mean_names}
+
+
+def _sentence(name: str, task: Task) -> str:
+    """Say what a notion, or a metric, compares."""
+    return NOTIONS[name]().sentence(task) if name in NOTIONS else f"Groups are compared by {figure_of(name).heading}."
 
 
 def unit_of(question: Question) -> str:
@@ -229,7 +246,7 @@ class Facts(Record):
         return cls(
             task=task,
             notions=notions,
-            sentences=(*(NOTIONS[notion]().sentence(task) for notion in notions), *proxy_sentences(groups["proxies"])),
+            sentences=(*(_sentence(name, task) for name in notions), *proxy_sentences(groups["proxies"])),
             surrogate=DECISION,
             loss="mse" if task.kind == "regression" else "error",
             gap="absolute",

@@ -11,7 +11,7 @@ from ..exceptions import InputError
 from ..measures import Evaluation
 from ..measures.evaluation import judgement_of
 from ..measures.intervals import SKEW
-from ..measures.notion_figures import pooled_scores
+from ..measures.notion_figures import more_of, pooled_scores
 from ..measures.promises import FOLDS, widened
 from ..objectives import Array, Attribute, Task
 from .judgement import is_test, with_notions
@@ -27,7 +27,8 @@ def pool_evaluations(records: list[Evaluation], facts: Facts, name: str) -> Eval
         raise InputError(why)
     factors = [float(record.design.get("", {}).get(FOLDS, 1.0)) for record in records]
     factor = float(np.average(factors, weights=[record.n for record in records]))
-    found = pooled_scores(records, with_notions(_pooled(records, facts.task, name), facts))
+    more = [metric for record in records for metric in more_of(record)]
+    found = pooled_scores(records, with_notions(_pooled(records, facts.task, name), facts, more))
     return widened(found, factor) if factor > 1.0 else found
 
 

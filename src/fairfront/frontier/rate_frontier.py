@@ -12,21 +12,15 @@ from ..exceptions import InputError, progress_bar, setting, spelled
 from ..measures.cutoffs import Operating
 from ..objectives import Array
 from ..problems import RateProblem, Reading, one_blas_thread, rate_problem
-from ..problems.decision_rules import Rules
 from ..problems.weighted_fits import check_jobs
 from ..solvers import Status
 from ..solvers.rule_path import Rule, rule_path
-from ..validation import MOST_POINTS, check_count, check_number, refuse
+from ..validation import MOST_POINTS, check_count, refuse
 from .frontier import Frontier
 from .held_out import Judge
 from .points import Facts, Points, multipliers_of
 from .rule_models import RuleModels
 
-SHARE = "a share between 0 and 1"
-LEVEL = (
-    "Precisions are brought to the level {:.3f}: caps are on right favourable decisions less this share of all "
-    "favourable ones, per person of a group. A group without any has the level."
-)
 GUESSED = (
     "The models guess the group from the features and weigh the guess, so whoever has one can guess groups with it."
 )
@@ -49,9 +43,6 @@ class Rates:
         Share of rows to be decided favourably, the same for every rule.
     costs : mapping, optional
         Costs of a ``false_positive`` and a ``false_negative``, whose mean is lowered instead of the error.
-    precision : float, optional
-        The level of predictive parity: the share of people with the favourable label among those decided so that rules
-        bring every group to; by default that of the plain rule over all groups.
     cv : "auto", int, float, splitter, pairs of rows or "train"
         Rows that posteriors are scaled and rules measured on, as in `Weighting`. "auto": logistic regressions on dense
         rows leave out one row at a time, in closed form; other learners, and rows of people, have 3 folds.
@@ -61,7 +52,6 @@ class Rates:
     cutoff: float | None = None
     approval_rate: float | None = None
     costs: Mapping[str, float] | None = None
-    precision: float | None = None
     cv: Any = field(default="auto", repr=False)
     n_jobs: int | None = field(default=None, repr=False)
 
@@ -70,8 +60,6 @@ class Rates:
         self.operating.check()
         if self.cutoff is not None and not 0.0 < self.cutoff < 1.0:
             raise InputError(f"cutoff is {self.cutoff:g}, expected a probability between 0 and 1.")
-        if self.precision is not None and not 0.0 < check_number(self.precision, "precision", SHARE) < 1.0:
-            raise refuse("precision", self.precision, SHARE)
 
     def __repr__(self) -> str:
         given = {each.name: getattr(self, each.name) for each in fields(self) if each.repr}
@@ -104,7 +92,6 @@ class Rates:
             costs = {"false_positive": self.cutoff, "false_negative": 1.0 - self.cutoff}
         pair = None if costs is None else (costs["false_positive"], costs["false_negative"])
         asked: dict[str, Any] = {"costs": pair, "approval_rate": self.approval_rate}
-        asked["precision"] = self.precision
         return rate_problem(X, y, cv=self.cv, n_jobs=self.n_jobs, **asked, **known)
 
 
@@ -180,14 +167,12 @@ def _assemble(problem: RateProblem, rates: Rates, path: list[Rule], readings: li
     objectives, rules = problem.objectives, problem.rules()
     algebra, task = objectives.algebra, objectives.task
     decided = [rules.decide(rule.weights) for rule in path]
-    z = np.stack([rules.reported(rules.shown(each)) for each in decided])
+    z = np.stack([rules.gaps(rules.shown(each)) for each in decided])
     loss, found = np.array([each.loss for each in readings]), np.stack([each.multipliers for each in readings])
-    named: dict[str, Any] = {"multipliers": found, "multiplier_names": rules.asked.names}
-    named = multipliers_of(algebra, found) if rules.asked.told is None else named
-    points = Points.of_gaps(algebra, loss, z, Status.POSTERIOR, **named)
+    points = Points.of_gaps(algebra, loss, z, Status.POSTERIOR, **multipliers_of(algebra, found))
     points = replace(points, objective_names=(rates.loss, *algebra.names[1:]))
-    expected = np.stack([rules.figures(rules.expected(each)) for each in decided])
-    measured = np.stack([rules.figures(rules.shown(each)) for each in decided])
+    expected = np.stack([rules.rates(rules.expected(each)) for each in decided])
+    measured = np.stack([rules.rates(rules.shown(each)) for each in decided])
     models = RuleModels(
         problem.learn()[0],
         np.stack([rule.weights for rule in path]),
@@ -199,18 +184,16 @@ def _assemble(problem: RateProblem, rates: Rates, path: list[Rule], readings: li
         rates.loss,
         *problem.columns,
     )
-    return Frontier(models, points, _facts(problem, rates, rules, expected - measured, float(models.duality_gap.max())))
+    return Frontier(models, points, _facts(problem, rates, expected - measured, float(models.duality_gap.max())))
 
 
-def _facts(problem: RateProblem, rates: Rates, rules: Rules, off: Array, duality_gap: float) -> Facts:
+def _facts(problem: RateProblem, rates: Rates, off: Array, duality_gap: float) -> Facts:
     base, parts = Facts.of(problem.objectives, rates), len(problem.folds.pairs)
     held = "one held-out part of the rows" if parts == 1 else f"cross-fitted predictions, {parts} folds"
     held = held if parts else "rows left out one at a time, in closed form"
     measured = "training rows" if problem.folds.same else held
     worst = int(np.abs(off).max(axis=0).argmax())
-    level = rules.asked.level if rules.asked.told is not None else None
     said = (
-        *([] if level is None else [LEVEL.format(level)]),
         f"Rules on posteriors of {problem.learners}; {rates.loss}s and gaps are those of {measured}.",
         f"Optimal for these posteriors (duality gap at most {duality_gap:.1e}), which may be wrong: expected and "
         f"measured rates differ by up to {np.abs(off).max():.3f} ({problem.objectives.algebra.mean_names[worst]}).",

@@ -11,16 +11,16 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from ..exceptions import FairfrontWarning, InputError, spelling
-from ..objectives import NOTIONS, Groups, check_groups, count_in_words, take_groups, warn_of_proxies
+from ..objectives import Groups, check_groups, count_in_words, take_groups, warn_of_proxies
 from ..objectives.strata import Strata
 from ..problems.dask.passes import require_dask
-from ..validation import check_confidence, check_count, check_flag, check_names, check_seed, is_dask
+from ..validation import check_confidence, check_count, check_flag, check_seed, is_dask
 from ..validation.inputs import weighted_rows
 from .audit_record import Audit, audited
 from .cutoffs import Operating, Side
 from .judged import read_judged
 from .lines import lines_of
-from .notion_figures import all_of
+from .notion_figures import all_of, check_metrics
 from .sentences import backward_sentences
 from .table_columns import Settings
 
@@ -68,7 +68,8 @@ def audit(
         The side of the cut-off that is favourable: scores at or above it, or below it. By default scores speak for
         the second label, as ``predict_proba(X)[:, 1]`` does.
     notion : str or sequence of str, optional
-        Notions whose figures are given beyond those of every audit, such as ``"treatment_equality"``.
+        Notions and metrics whose figures are given beyond those of every audit, such as ``"positive_class_balance"``,
+        ``"npv"``, ``"f_score"`` or ``"xauc"``.
     control_features : optional
         Columns whose levels are compared within, and pooled.
     groups : Groups, optional
@@ -93,11 +94,7 @@ def audit(
     warn_of_proxies(sensitive_features)
     draws, seed = check_count(n_resamples, "n_resamples", most=MOST_RESAMPLES), check_seed(random_state)
     settings = Settings(check_confidence(confidence), check_flag(simultaneous, "simultaneous"), draws, seed)
-    about = () if notion is None else check_names(notion, "notion")
-    if notion is not None and not about:
-        raise InputError("notion is empty, expected the name of a notion, or None.")
-    for name in about:
-        NOTIONS[name]
+    about = check_metrics(notion)
     check_groups(groups)
     if sensitive_features is None:
         raise InputError("sensitive_features is None, expected one value per row: the group of each.")

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..objectives import Array, Attribute, Task, rates_of
+from ..exceptions import InputError
+from ..objectives import NOTIONS, RATE_OF, Array, Attribute, Task, rates_of
+from ..validation import check_names
 from .contrasts import gaps, selection_ratio, worst_gap
 from .counts import ratio
 from .disclosure import LIMIT
@@ -29,8 +31,19 @@ SCORES = ("auc", "in_the_large", "mean_score", *SCORE_GAPS)
 DIGITS = 3  # of gaps of scores that are published
 
 
+def check_metrics(notion: Any) -> tuple[str, ...]:
+    """Return names of notions and of metrics, checked; none for None."""
+    names = () if notion is None else check_names(notion, "notion")
+    if notion is not None and not names:
+        raise InputError("notion is empty, expected the name of a notion or metric, or None.")
+    for name in names:
+        if name not in RATE_OF:
+            NOTIONS[name]
+    return names
+
+
 def figures_of(notions: Sequence[str], task: Task) -> tuple[str, ...]:
-    """Return the figures that notions are about and that not every evaluation has."""
+    """Return the figures that notions and metrics are about and that not every evaluation has."""
     named = (*rates_of(notions, task), *notions)
     known = {"binary": ADDED, "regression": tuple(MORE_VALUES)}.get(task.kind, ())
     return tuple(each for each in known if each in named)
@@ -82,7 +95,7 @@ def _ratio_range(known: Mapping[str, RateRange]) -> RateRange:
 
 
 def scores_of(notions: Sequence[str], task: Task) -> tuple[str, ...]:
-    """Return the figures of scores that notions are about."""
+    """Return the figures of scores that notions and metrics are about."""
     return tuple(each for each in SCORES if each in rates_of(notions, task)) if task.kind == "binary" else ()
 
 
@@ -128,11 +141,15 @@ def with_gaps(record: Evaluation, found: dict[str, dict[str, PairGaps]]) -> Eval
 
 
 def pooled_scores(records: Sequence[Evaluation], pooled: Evaluation) -> Evaluation:
-    """Return a pooled evaluation with gaps of scores: those within each evaluation, averaged by rows, as its AUC."""
+    """Return a pooled evaluation with gaps of scores: those within each evaluation, averaged by rows, as its AUC.
+
+    They are those that all evaluations have.
+    """
     share = np.array([record.n for record in records]) / sum(record.n for record in records)
     found = {}
     for attribute, known in records[0].scored.items():
-        pairs = {name: [record.scored[attribute][name] for record in records] for name in known}
+        shared = [name for name in known if all(name in record.scored.get(attribute, {}) for record in records)]
+        pairs = {name: [record.scored[attribute][name] for record in records] for name in shared}
         found[attribute] = {
             name: PairGaps(
                 np.tensordot(share, np.stack([each.gap for each in some]), 1),

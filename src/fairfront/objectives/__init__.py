@@ -17,6 +17,8 @@ from .losses import Loss as Loss
 from .losses import Measure as Measure
 from .losses import Task as Task
 from .notions import NOTIONS as NOTIONS
+from .notions import RATE_OF as RATE_OF
+from .notions import kinds_of as kinds_of
 from .notions import rates_of as rates_of
 from .people import count_in_words as count_in_words
 from .proxies import GroupProbabilities as GroupProbabilities

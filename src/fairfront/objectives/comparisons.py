@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, setting
-from .curves import Curve
 from .losses import Kind, Task
 from .surrogates import Quantity
 
@@ -21,34 +20,16 @@ ALL: tuple[Kind, ...] = ("binary", "multiclass", "regression")
 
 
 @dataclass(frozen=True)
-class Part:
-    """An average that a curve reads: ``quantity`` over rows whose label is among ``labels`` (None: all).
-
-    ``joint`` makes it a share of all rows of the group; ``whose`` rows they are: the group's own, those of the other
-    group of a pair, or those of all groups.
-    """
-
-    quantity: Quantity
-    labels: tuple[int, ...] | None
-    joint: bool = False
-    whose: Literal["group", "other", "everyone"] = "group"
-
-
-@dataclass(frozen=True)
 class Comparison:
     """One average per group: ``quantity`` over the group's rows whose label is among ``labels`` (None: all).
 
-    ``contrast`` says what is done with them: differences of all pairs of groups, in both orders or one, each on its
-    own, or figures of one group against the other. With a ``curve`` it is a smooth function of the averages ``parts``
-    that is compared, and quantity and labels say what it is mostly about.
+    ``contrast`` says what is done with them: differences of all pairs of groups, or each on its own.
     """
 
     quantity: Quantity
     labels: tuple[int, ...] | None
     words: str = ""
-    contrast: Literal["pairs", "both orders", "each", "crossed"] = "pairs"
-    curve: Curve | None = None
-    parts: tuple[Part, ...] = ()
+    contrast: Literal["pairs", "each"] = "pairs"
 
 
 class Notion(ABC):
@@ -84,15 +65,6 @@ class Notion(ABC):
         surrogate : {"loss", "rate"}
             Whether losses or smooth rates of decisions are averaged.
         """
-
-    def check_values(self, values: Any) -> None:
-        """Refuse values of a regression that the notion has no meaning for.
-
-        Parameters
-        ----------
-        values : array of shape (n,)
-        """
-        del values  # any will do
 
     def sentence(self, task: Task) -> str:
         """Say in words what is compared; of a notion without words only its name is known.

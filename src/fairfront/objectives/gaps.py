@@ -6,7 +6,6 @@
     dh   = A G,  A = [p ; diag(phi'(z)) B]
 
 The last cell is the penalty |w|^2 / 2 (intercepts excepted), so that the ridge is linear in the cells too.
-Some notions compare a smooth function of averages (`curves`): z = psi(L), and B is then that of the cells at hand.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..validation import Registry
-from .curves import Figures
 from .losses import Array
 
 
@@ -154,8 +152,7 @@ class Algebra:
     """Loss row, contrasts and gap function. Shapes: L (R, k), z (R, q), h (R, m), A (R, m, k), m = 1 + q.
 
     ``means`` (e, k) are the averages per group that the contrasts compare, B = signs^T means with ``signs`` (e, q),
-    and ``mean_names`` say which group and rows each average is of. Where contrasts are of curves, ``psi`` makes figures
-    (F,) of the averages, ``signs`` are (F, q), names those of figures, and B is not a number: `at` gives that of cells.
+    and ``mean_names`` say which group and rows each average is of.
     """
 
     p: Array
@@ -169,7 +166,6 @@ class Algebra:
     means: Array | None = None
     signs: Array | None = None
     mean_names: tuple[str, ...] = ()
-    psi: Figures | None = None
 
     @property
     def m(self) -> int:
@@ -179,36 +175,7 @@ class Algebra:
         return np.asarray(L @ self.p)
 
     def gaps(self, L: Array) -> Array:
-        if self.psi is None:
-            return np.asarray(L @ self.B.T - self.b)
-        means, signs = self._curved()
-        return np.asarray(self.psi.values(L @ means.T) @ signs - self.b)
-
-    def _curved(self) -> tuple[Array, Array]:
-        assert self.means is not None
-        assert self.signs is not None
-        return self.means, self.signs
-
-    def contrasts(self, L: Array) -> Array:
-        """Return the slopes of the gaps in the cells, (R, q, k)."""
-        if self.psi is None:
-            return np.broadcast_to(self.B, (len(L), *self.B.shape))
-        means, signs = self._curved()
-        return np.asarray(signs.T @ (self.psi.slopes(L @ means.T) @ means))
-
-    def at(self, L: Array) -> Algebra:
-        """Return the algebra that is linear in the cells and touches this one at some (k,): itself, if it is linear."""
-        if self.psi is None:
-            return self
-        B = self.contrasts(L[None])[0]
-        return replace(self, B=B, b=B @ L - self.gaps(L[None])[0], psi=None)
-
-    def bend(self, L: Array, multipliers: Array) -> Array | None:
-        """Return the second derivatives (k, k) of multipliers . z in the cells (k,); None where z is linear."""
-        if self.psi is None:
-            return None
-        means, signs = self._curved()
-        return np.asarray(means.T @ self.psi.bends(means @ L, signs @ multipliers) @ means)
+        return np.asarray(L @ self.B.T - self.b)
 
     def widened(self, count: int) -> Algebra:
         """Return the algebra of cells with ``count`` more before the last, which no gap is of."""
@@ -222,9 +189,10 @@ class Algebra:
         """Return the algebra with rows that keep the ``count`` cells before the last at most at 0."""
         if not count:
             return self
-        means, signs = self._curved()
+        assert self.means is not None
+        assert self.signs is not None
+        means, signs = self.means, self.signs
         cells = np.eye(len(self.p))[-1 - count : -1]
-        parts = tuple((None, np.array([len(means) + i])) for i in range(count))
         return replace(
             self,
             B=np.vstack([self.B, cells]),
@@ -232,15 +200,7 @@ class Algebra:
             two_sided=np.append(self.two_sided, np.zeros(count, dtype=bool)),
             means=np.vstack([means, cells]),
             signs=np.block([[signs, np.zeros((len(signs), count))], [np.zeros((count, len(self.b))), np.eye(count)]]),
-            psi=None if self.psi is None else Figures((*self.psi.parts, *parts)),
         )
-
-    @property
-    def bent(self) -> NDArray[np.bool_]:
-        """Tell which gaps are not linear in the cells, (q,)."""
-        if self.psi is None:
-            return np.zeros(len(self.b), dtype=bool)
-        return np.asarray((self._curved()[1] != 0.0)[self.psi.bent].any(axis=0))
 
     def _effective(self, L: Array) -> Array:
         """Return z, with the harmless side of one-sided gaps set to 0 when phi is even."""
@@ -252,7 +212,7 @@ class Algebra:
 
     def jacobian(self, L: Array) -> Array:
         """A with dh/dw = A G."""
-        fair = self.gap.slope(self._effective(L))[:, :, None] * self.contrasts(L)
+        fair = self.gap.slope(self._effective(L))[:, :, None] * self.B
         return np.concatenate([np.broadcast_to(self.p, (len(L), 1, len(self.p))), fair], axis=1)
 
     def violation(self, z: Array) -> Array:

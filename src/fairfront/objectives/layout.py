@@ -1,4 +1,4 @@
-"""Layout: which averages of cells the notions compare, what they make of them, and the algebra on them."""
+"""Layout: which averages of cells the notions compare, and the algebra on them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import numpy as np
 
 from ..exceptions import InputError
 from .cells import Cells, Ints, merged
-from .curves import Figures
 from .gaps import Algebra, Gap
 from .groups import Attribute
 from .losses import Array, Task
-from .plan import Contrast, Figure, Plan
+from .plan import Contrast, Plan
 from .strata import Strata
 from .surrogates import Quantity
 
@@ -23,13 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Average:
-    """One average that a notion compares: a quantity over some cells, as a share of these or of the cells ``of``."""
+    """One average that a notion compares: a quantity over some cells."""
 
     quantity: Quantity
     cells: Ints
     name: str
     labels: tuple[int, ...] | None = None
-    of: Ints | None = None
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,6 @@ class Layout:
     averages: tuple[Average, ...]
     contrasts: tuple[Contrast, ...]
     notions: tuple[str, ...]
-    figures: tuple[Figure, ...] = ()
     notes: tuple[str, ...] = ()
 
     def algebra(self, gap: Gap, ridge: float) -> Algebra:
@@ -56,16 +53,14 @@ class Layout:
         means = np.zeros((len(self.averages), self.k))
         for mean, average in zip(means, self.averages, strict=True):
             inside = weight[average.cells]
-            whole = inside if average.of is None else weight[average.of]
-            mean[where[average.quantity][average.cells]] = inside / max(float(whole.sum()), 1e-300)
-        signs = np.zeros((len(self.figures), len(self.contrasts)))
+            mean[where[average.quantity][average.cells]] = inside / max(float(inside.sum()), 1e-300)
+        signs = np.zeros((len(self.averages), len(self.contrasts)))
         for j, contrast in enumerate(self.contrasts):
-            for figure, weight_of in contrast.terms:
-                signs[figure, j] += weight_of
-        bent = any(figure.curve is not None for figure in self.figures)
+            for average_of, weight_of in contrast.terms:
+                signs[average_of, j] += weight_of
         return Algebra(
             p=p,
-            B=np.full((len(self.contrasts), self.k), np.nan) if bent else signs.T @ means,
+            B=signs.T @ means,
             b=np.array([c.floor for c in self.contrasts], dtype=np.float64),
             two_sided=np.array([c.two_sided for c in self.contrasts], dtype=bool),
             gap=gap,
@@ -74,8 +69,7 @@ class Layout:
             notion_of=np.array([c.notion for c in self.contrasts], dtype=np.intp),
             means=means,
             signs=signs,
-            mean_names=tuple(figure.name for figure in self.figures),
-            psi=Figures(tuple((f.curve, np.array(f.averages)) for f in self.figures)) if bent else None,
+            mean_names=tuple(average.name for average in self.averages),
         )
 
 
@@ -107,14 +101,14 @@ def build(
             for comparison in notion.comparisons(task, surrogate):
                 plan.compare(comparison, notion, index, place, attribute, prefix)
     everyone = [np.ones(len(plan.atoms.weights), dtype=bool)] * (not plan.averages)
-    masks = everyone + [mask for inside, _, of in plan.averages for mask in (inside, of) if mask is not None]
+    masks = everyone + [planned.inside for planned in plan.averages]
     cells, into = merged(plan.atoms, np.column_stack(masks), sample_weight)
     placed = tuple(
-        Average(part.quantity, np.unique(into[inside]), name, part.labels, None if of is None else np.unique(into[of]))
-        for (inside, (part, name), of) in plan.averages
+        Average(planned.quantity, np.unique(into[planned.inside]), planned.name, planned.labels)
+        for planned in plan.averages
     )
     quantities, k = _place(cells.count, placed)
-    known = (tuple(plan.contrasts), tuple(notion.name for notion in notions), tuple(plan.figures))
+    known = (tuple(plan.contrasts), tuple(notion.name for notion in notions))
     layout = Layout(cells, quantities, k, placed, *known, plan.notes())
     return layout, layout.algebra(gap, question.ridge or 0.0)
 

@@ -8,29 +8,8 @@ from typing import ClassVar
 
 from ..validation import Registry, check_number
 from .comparisons import ALL, CLASSES, Comparison, Notion, Surrogate
-from .losses import Task
-from .rate_notions import (
-    BalancedAccuracyParity,
-    FalseDiscoveryParity,
-    FalseOmissionParity,
-    FScoreParity,
-    NegativePredictiveParity,
-    PredictiveParity,
-    SelectionRatio,
-    TprRatio,
-    TreatmentEquality,
-)
-from .score_notions import (
-    ActualOverExpected,
-    AucParity,
-    CalibrationInTheLarge,
-    CrossAucParity,
-    LinkScaleParity,
-    MeanScoreParity,
-    NegativeClassBalance,
-    PositiveClassBalance,
-    StandardisedMeanDifference,
-)
+from .losses import Kind, Task
+from .score_notions import LinkScaleParity, MeanScoreParity, NegativeClassBalance, PositiveClassBalance
 from .surrogates import Quantity
 
 EACH_LABEL = "true positive rates of each label: among people with that label, the share predicted it"
@@ -189,35 +168,38 @@ NOTIONS: Registry[type[Notion]] = Registry(
     DemographicParity,
     GroupLoss,
     ScoreCovariance,
-    PredictiveParity,
-    NegativePredictiveParity,
-    FalseDiscoveryParity,
-    FalseOmissionParity,
-    TreatmentEquality,
-    FScoreParity,
-    BalancedAccuracyParity,
-    SelectionRatio,
-    TprRatio,
     MeanScoreParity,
     PositiveClassBalance,
     NegativeClassBalance,
-    StandardisedMeanDifference,
-    CalibrationInTheLarge,
-    AucParity,
-    CrossAucParity,
     LinkScaleParity,
-    ActualOverExpected,
 )
+RATE_OF: Mapping[str, str] = {
+    **{name: name for name in ("precision", "npv", "favourable_errors", "f_score", "balanced_accuracy")},
+    **{name: name for name in ("auc", "xauc", "smd", "in_the_large", "actual_over_expected")},
+    "selection_ratio": "selection",
+    "tpr_ratio": "tpr",
+}
+"""Metrics that are measured and chosen on, not trained for, with the rates whose gaps they are about."""
+
+
+def kinds_of(name: str) -> tuple[Kind, ...]:
+    """Return the kinds of tasks in which a notion, or a metric of `RATE_OF`, has a meaning."""
+    if name in NOTIONS:
+        return NOTIONS[name].kinds
+    return ("regression",) if name == "actual_over_expected" else ("binary",)
 
 
 def rates_of(names: Sequence[str], task: Task) -> tuple[str, ...]:
-    """Return the rates of decisions (means for regression) that notions are about, each once.
+    """Return the rates of decisions (means for regression) that notions and metrics are about, each once.
 
     With several classes the people of every label are compared, as the recalls do. A notion of a user's own class that
     is not registered is taken to be about errors.
     """
     found: list[str] = []
     for name in names:
+        if name in RATE_OF:
+            found.append(RATE_OF[name])
+            continue
         notion = NOTIONS.get(name, Notion)
         rates = notion.means if task.kind == "regression" else notion.rates
         found += ["recall"] if task.kind == "multiclass" and "tpr" in rates else rates

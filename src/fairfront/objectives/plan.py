@@ -1,45 +1,45 @@
-"""Contrasts: the averages that comparisons need, the figures made of them, and the gaps between these.
+"""Contrasts: the averages that comparisons need, and the gaps between these.
 
 Inside strata each group has an average per stratum, and a gap is that of one stratum or a weighted sum over strata.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
 from .cells import Ints, find_atoms
-from .comparisons import Comparison, Notion, Part
-from .curves import Curve
+from .comparisons import Comparison, Notion
 from .groups import Attribute, Groups
 from .losses import Array
 from .people import counts_in_words
 from .strata import Strata
+from .surrogates import Quantity
 
 Mask = NDArray[np.bool_]
 Terms = tuple[tuple[int, float], ...]
-"""Figures with their weights in a gap."""
+"""Averages with their weights in a gap."""
 Pair = tuple[int, int | None]
 Stratum = int | None
 
 
-@dataclass(frozen=True)
-class Figure:
-    """What contrasts compare: a curve of some averages, or one average itself."""
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """An average that comparisons need: a quantity over the atoms ``inside`` (a,), those with these labels."""
 
-    curve: Curve | None
-    averages: tuple[int, ...]
+    inside: Mask
+    quantity: Quantity
+    labels: tuple[int, ...] | None
     name: str
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """One gap: a sum of figures times their weights, such as the first minus the second."""
+    """One gap: a sum of averages times their weights, such as the first minus the second."""
 
     terms: tuple[tuple[int, float], ...]
     name: str
@@ -49,7 +49,7 @@ class Contrast:
 
 
 class Plan:
-    """Averages (masks of atoms), figures and contrasts, as one comparison after the other asks for them."""
+    """Averages (masks of atoms) and contrasts, as one comparison after the other asks for them."""
 
     def __init__(
         self,
@@ -63,8 +63,7 @@ class Plan:
         within = () if strata is None else (Attribute(strata.name, strata.levels, strata.codes),)
         self.atoms = find_atoms(labels, (*attributes, *within), sample_weight)
         self.labels, self.attributes, self.even, self.strata, self.groups = labels, attributes, even, strata, groups
-        self.averages: list[tuple[Mask, tuple[Part, str], Mask | None]] = []
-        self.figures: list[Figure] = []
+        self.averages: list[Planned] = []
         self.contrasts: list[Contrast] = []
         self.small: dict[str, None] = {}
 
@@ -86,12 +85,11 @@ class Plan:
     ) -> None:
         levels, kind = attribute.levels, comparison.contrast
         suffix = f" | {comparison.words}" if comparison.words else ""
-        parts = comparison.parts or (Part(comparison.quantity, comparison.labels),)
         overall = self._overall(comparison, notion)
-        pairs = _pairs(len(levels), kind == "each" or overall, self.even and kind != "both orders")
+        pairs = _pairs(len(levels), kind == "each" or overall, self.even)
         found: dict[Pair, list[tuple[Terms, float, Stratum]]] = {pair: [] for pair in pairs}
         for stratum in (None,) if self.strata is None else range(len(self.strata.levels)):
-            usable = self._usable(parts, attribute, stratum)
+            usable = self._usable(comparison, attribute, stratum)
             some = [pair for pair in pairs if all(each is None or each in usable for each in pair)]
             if not some:
                 assert self.strata is not None
@@ -99,16 +97,17 @@ class Plan:
                 self.small[self.strata.levels[stratum]] = None
                 continue
             names = {level: f"{prefix}{levels[level]}{suffix}{self._inside(stratum)}" for level in usable}
-            of_level = [self._averages(part, place, names, stratum) for part in parts]
-            for part, averages in zip(parts, of_level, strict=True):
-                weights = [self._weight(averages[level]) for level in usable]
-                _check_weights(weights, attribute, usable, part, comparison.words, notion)
-            terms = self._figures(comparison, parts, of_level, names, levels, some)
+            of = {level: self._average(comparison, place, level, stratum, name) for level, name in names.items()}
+            weight = {level: float(self.atoms.weights[self.averages[of[level]].inside].sum()) for level in usable}
+            _check_weights(weight, attribute, comparison, notion)
+            everyone: Terms = ()
             if overall:
-                terms = self._less_everyone(comparison, parts, place, terms, stratum)
-            rows = self._averages(Part(comparison.quantity, comparison.labels), place, names, stratum, count=True)
-            for pair in some:
-                found[pair].append((terms[pair], _mantel_haenszel([rows[i] for i in pair if i is not None]), stratum))
+                name = f"everyone{suffix}{self._inside(stratum)}"
+                everyone = ((self._average(comparison, place, None, stratum, name), -1.0),)
+            for i, j in some:
+                terms = ((of[i], 1.0), *everyone) if j is None else ((of[i], 1.0), (of[j], -1.0))
+                pooled = _mantel_haenszel([weight[each] for each in (i, j) if each is not None])
+                found[i, j].append((terms, pooled, stratum))
         self._contrast(found, levels, (prefix, f"{' - everyone' * overall}{suffix}"), notion, index)
 
     def _overall(self, comparison: Comparison, notion: Notion) -> bool:
@@ -122,15 +121,6 @@ class Plan:
             )
         return True
 
-    def _less_everyone(
-        self, comparison: Comparison, parts: tuple[Part, ...], place: int, terms: dict[Pair, Terms], stratum: Stratum
-    ) -> dict[Pair, Terms]:
-        """Add the figure of everyone, and return what each group has more of than that."""
-        name = f"everyone{f' | {comparison.words}' if comparison.words else ''}{self._inside(stratum)}"
-        whole = [self._averages(replace(part, whose="everyone"), place, {0: name}, stratum)[0] for part in parts]
-        self.figures.append(Figure(comparison.curve, tuple(whole), name))
-        return {pair: (*each, (len(self.figures) - 1, -1.0)) for pair, each in terms.items()}
-
     def _inside(self, stratum: Stratum) -> str:
         assert self.strata is not None or stratum is None
         return "" if stratum is None or self.strata is None else f" | {self.strata.name}={self.strata.levels[stratum]}"
@@ -143,7 +133,7 @@ class Plan:
         notion: Notion,
         index: int,
     ) -> None:
-        """Make gaps of the figures of each pair: one per stratum, or one that pools them."""
+        """Make gaps of the averages of each pair: one per stratum, or one that pools them."""
         if not any(found.values()):
             assert self.strata is not None
             raise InputError(
@@ -159,70 +149,24 @@ class Plan:
                     self.contrasts.append(Contrast(terms, f"{name}{self._inside(stratum)}", *known))
             elif some:
                 total = sum(weight for _, weight, _ in some)
-                pooled = tuple((figure, sign * w / total) for terms, w, _ in some for figure, sign in terms)
+                pooled = tuple((average, sign * w / total) for terms, w, _ in some for average, sign in terms)
                 self.contrasts.append(Contrast(pooled, f"{name} | within {self.strata.name}", *known))
 
-    def _usable(self, parts: tuple[Part, ...], attribute: Attribute, stratum: Stratum) -> tuple[int, ...]:
-        """Return the groups with enough rows of every kind that is compared; all of them where there are no strata."""
+    def _usable(self, comparison: Comparison, attribute: Attribute, stratum: Stratum) -> tuple[int, ...]:
+        """Return the groups with enough rows of the kind that is compared; all of them where there are no strata."""
         if stratum is None or self.strata is None:
             return tuple(range(len(attribute.levels)))
-        rows, enough = self.strata.codes == stratum, np.ones(len(attribute.levels), dtype=bool)
-        for labels in {part.labels for part in parts}:
-            kept = rows if labels is None else rows & np.isin(self.labels, labels)
-            enough &= attribute.sizes(kept) >= self.groups.min_size
-        return tuple(np.flatnonzero(enough).tolist())
+        rows, labels = self.strata.codes == stratum, comparison.labels
+        kept = rows if labels is None else rows & np.isin(self.labels, labels)
+        return tuple(np.flatnonzero(attribute.sizes(kept) >= self.groups.min_size).tolist())
 
-    def _averages(
-        self, part: Part, place: int, names: dict[int, str], stratum: Stratum, count: bool = False
-    ) -> dict[int, Any]:
-        """Add the average of each level, or one of all levels that is the same for each; or ``count`` their weights."""
-        atoms = self.atoms
-        inner = np.ones(len(atoms.weights), dtype=bool)
+    def _average(self, comparison: Comparison, place: int, level: int | None, stratum: Stratum, name: str) -> int:
+        """Add the average of a level, or of all levels (None), and return its place."""
+        inside = self.atoms.belongs(place, level, comparison.labels)
         if stratum is not None:
-            inner = atoms.keys[:, 1 + len(self.attributes)] == stratum
-        if count:
-            return {i: float(atoms.weights[atoms.belongs(place, i, part.labels) & inner].sum()) for i in names}
-        every = atoms.belongs(place, None, part.labels) & inner
-        found: dict[int, int] = {}
-        for level, name in names.items():
-            if part.whose == "everyone" and found:
-                found[level] = next(iter(found.values()))
-                continue
-            inside = every if part.whose == "everyone" else atoms.belongs(place, level, part.labels) & inner
-            whole = None if part.whose == "everyone" else level
-            of = atoms.belongs(place, whole, None) & inner if part.joint else None
-            found[level] = len(self.averages)
-            self.averages.append((inside, (part, name), of))
-        return found
-
-    def _weight(self, average: int) -> float:
-        return float(self.atoms.weights[self.averages[average][0]].sum())
-
-    def _figures(
-        self,
-        comparison: Comparison,
-        parts: tuple[Part, ...],
-        of_level: list[dict[int, int]],
-        names: dict[int, str],
-        levels: tuple[str, ...],
-        pairs: list[Pair],
-    ) -> dict[Pair, Terms]:
-        """Add the figures of all levels, or of both orders of each pair, and return what each pair compares."""
-        curve = comparison.curve
-        if comparison.contrast != "crossed":
-            place = {}
-            for level, name in names.items():
-                place[level] = len(self.figures)
-                self.figures.append(Figure(curve, tuple(each[level] for each in of_level), name))
-            return {(i, j): ((place[i], 1.0),) if j is None else ((place[i], 1.0), (place[j], -1.0)) for i, j in pairs}
-        found: dict[Pair, Terms] = {}
-        for i, j in pairs:
-            assert j is not None
-            for one, other in ((i, j), (j, i)):
-                of = (a[other if part.whose == "other" else one] for part, a in zip(parts, of_level, strict=True))
-                self.figures.append(Figure(curve, tuple(of), f"{levels[one]} above {levels[other]}"))
-            found[i, j] = ((len(self.figures) - 2, 1.0), (len(self.figures) - 1, -1.0))
-        return found
+            inside = inside & (self.atoms.keys[:, 1 + len(self.attributes)] == stratum)
+        self.averages.append(Planned(inside, comparison.quantity, comparison.labels, name))
+        return len(self.averages) - 1
 
 
 def _mantel_haenszel(weights: list[float]) -> float:
@@ -231,14 +175,14 @@ def _mantel_haenszel(weights: list[float]) -> float:
     return total if len(weights) == 1 else weights[0] * weights[1] / max(total, 1e-300)
 
 
-def _check_weights(
-    weights: list[float], attribute: Attribute, usable: tuple[int, ...], part: Part, words: str, notion: Notion
-) -> None:
-    if min(weights) <= 0.0:
-        levels = [attribute.levels[i] for i in usable]
-        empty = ", ".join(f"{level!r}" for level, w in zip(levels, weights, strict=True) if w <= 0.0)
-        found = ", ".join(counts_in_words(levels, weights))
-        which = "" if part.labels is None else f" with {words}" if words else " of every label"
+def _check_weights(weight: dict[int, float], attribute: Attribute, comparison: Comparison, notion: Notion) -> None:
+    if min(weight.values()) <= 0.0:
+        levels = [attribute.levels[i] for i in weight]
+        empty = ", ".join(repr(attribute.levels[i]) for i, w in weight.items() if w <= 0.0)
+        found = ", ".join(counts_in_words(levels, list(weight.values())))
+        which = (
+            "" if comparison.labels is None else f" with {comparison.words}" if comparison.words else " of every label"
+        )
         raise InputError(
             f"notion {notion.name!r} needs rows{which} in every group of {attribute.name!r}, "
             f"found none in {empty} (weight per group: {found}); merge groups, or leave small ones out "

@@ -22,17 +22,7 @@ from .losses import LOSSES, Array, Logistic, Loss, Measure, Softmax, Task
 from .notions import NOTIONS
 from .proxies import proxy_sentences
 from .strata import Within
-from .surrogates import (
-    Bias,
-    BinaryRate,
-    ClassRate,
-    Prediction,
-    Quantity,
-    Relabelled,
-    Score,
-    Square,
-    Target,
-)
+from .surrogates import BinaryRate, ClassRate, Prediction, Quantity, Relabelled, Score
 
 Notions = str | Notion | tuple[str | Notion, ...] | list[str | Notion]
 TaskName = Literal["classification", "regression"]
@@ -146,8 +136,6 @@ class Objectives:
         regression = question.task == "regression"
         task, codes = _values(labels) if regression else read_classes(labels, question.favourable, counts)
         loss = _loss_for(question.loss, task).of_values(codes.astype(np.float64, copy=False))
-        for notion in question.notions:
-            notion.check_values(codes)
         among = compared_rows(question.notions, task, question.surrogate, codes)
         attributes = question.groups.resolve(sensitive_features, len(codes), counts, among)
         ridge = question.ridge
@@ -199,16 +187,13 @@ class Objectives:
 
 
 def measure(quantity: Quantity, loss: Loss, task: Task) -> Measure:
-    plain: dict[str, type[Measure]] = {"score": Score, "square": Square, "target": Target}
     if quantity.kind == "prediction":
         return Prediction(loss) if loss.link else Score()
-    if quantity.kind in plain:
-        return plain[quantity.kind]()
+    if quantity.kind == "score":
+        return Score()
     if quantity.kind == "rate" and task.kind == "multiclass":
         return ClassRate(quantity.label)
     label = None if quantity.label is None else float(task.targets(quantity.label))
-    if quantity.kind == "bias" and label is not None:
-        return Bias(label)
     if quantity.kind == "rate":
         return BinaryRate(label)
     return loss if label is None else Relabelled(loss, label)

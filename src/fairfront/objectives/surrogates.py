@@ -16,12 +16,11 @@ class Quantity:
     """The name of a measure.
 
     ``loss`` on ``label`` (None: the row's own label); ``rate``, the smooth share decided as ``label``
-    (None: the smooth error, one minus the share decided as the own label); ``score``, the prediction itself, and its
-    ``square``; ``prediction``, the mean that a score stands for behind a link, and ``target``, the row's own value;
-    ``bias``, the smooth share decided as ``label`` less the share labelled so.
+    (None: the smooth error, one minus the share decided as the own label); ``score``, the prediction itself;
+    ``prediction``, the mean that a score stands for behind a link.
     """
 
-    kind: Literal["loss", "rate", "score", "square", "prediction", "target", "bias"]
+    kind: Literal["loss", "rate", "score", "prediction"]
     label: int | None = None
 
 
@@ -99,17 +98,6 @@ class BinaryRate(Measure):
 
 
 @dataclass(frozen=True)
-class Bias(BinaryRate):
-    """The smooth share decided as ``label`` less 1 for rows labelled so: its mean is how much too high it is."""
-
-    label: float = 1.0
-
-    def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
-        value, slope = super().value_slope(score, target)
-        return value - (target == self.label), slope
-
-
-@dataclass(frozen=True)
 class ClassRate(Measure):
     """Smooth share decided as class ``label``: its softmax probability; None: one minus the own class's."""
 
@@ -154,17 +142,6 @@ class Score(Measure):
 
 
 @dataclass(frozen=True)
-class Square(Measure):
-    """The square of the score, for how scores spread."""
-
-    def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
-        return score[..., 0, :] ** 2, 2.0 * score
-
-    def curvature(self, score: Array, target: Array) -> Array:
-        return np.full_like(score, 2.0)[..., None, :]
-
-
-@dataclass(frozen=True)
 class Prediction(Measure):
     """The mean behind a log link, exp(score): equal means are not convex in the scores."""
 
@@ -177,16 +154,3 @@ class Prediction(Measure):
 
     def curvature(self, score: Array, target: Array) -> Array:
         return self.loss.mean(score)[..., None, :]
-
-
-@dataclass(frozen=True)
-class Target(Measure):
-    """The row's own value: the actual beside what is expected."""
-
-    linear = True
-
-    def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
-        return np.broadcast_to(target, score[..., 0, :].shape).copy(), np.zeros_like(score)
-
-    def curvature(self, score: Array, target: Array) -> Array:
-        return np.zeros_like(score)[..., None, :]

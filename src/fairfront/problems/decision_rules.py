@@ -7,9 +7,6 @@ and its measured figures are the same sums of the table of what rows really are.
     expected gain  -  sum_q lambda_q z_q,        z = signed gaps of rates,
 
 decides argmax_j sum_pairs P(pair | x) W[pair, j] with W = gain - sum_q lambda_q C_q.
-
-Precisions are quotients of such sums. At a level c they are linear too: E[d(x) (1[y] - c) | g] is 0 where the precision
-of group g is c, so these means are what multipliers drive, and the precisions are what is reported.
 """
 
 from __future__ import annotations
@@ -31,15 +28,11 @@ UNDECIDED = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """What multipliers drive, and what is reported of it.
+    """What multipliers drive.
 
     events (a, pairs, K)  how much a decision of which pair counts in an average; ``inside`` (a, pairs) whom it is over
     signs (a, q)          which averages each gap compares, and ``offset`` (q,) what is subtracted from it
-    names (q,)            of the gaps that are driven, and which notion each is of
-    quotients (m, 2, pairs)  of every figure that is reported: the favourable decisions that are its top and its bottom;
-                          0 for averages. None where averages are all that is reported
-    told (m, ...)         signs of the figures that are reported, and ``shift``, what is subtracted from their gaps
-    level                 of precisions
+    notion_of (q,)        which notion each gap is of
     """
 
     events: Array
@@ -48,16 +41,11 @@ class Compared:
     offset: Array
     two_sided: NDArray[np.bool_]
     notion_of: Ints
-    names: tuple[str, ...]
-    quotients: Array | None = None
-    told: Array | None = None
-    shift: Array | None = None
-    level: float = 0.5
 
 
-def compared_by(objectives: Objectives, pairs: Ints, K: int, level: float) -> Compared:
-    """Return what notions compare in terms of pairs of label and cell; precisions at this level."""
-    algebra, averages, good = objectives.algebra, objectives.layout.averages, objectives.task.favourable
+def compared_by(objectives: Objectives, pairs: Ints, K: int) -> Compared:
+    """Return what notions compare in terms of pairs of label and cell."""
+    algebra, averages = objectives.algebra, objectives.layout.averages
     assert algebra.signs is not None
     assert algebra.notion_of is not None
     among = np.stack([np.isin(pairs[:, 1], average.cells) for average in averages]).astype(np.float64)
@@ -68,37 +56,7 @@ def compared_by(objectives: Objectives, pairs: Ints, K: int, level: float) -> Co
         else:
             counted[:, average.quantity.label] = 1.0
     events *= among[:, :, None]
-    if algebra.psi is None:
-        sides = (algebra.signs, algebra.b, algebra.two_sided, algebra.notion_of)
-        return Compared(events, among, *sides, algebra.names[1:])
-    parts = algebra.psi.parts
-    plain = [i for i, (curve, _) in enumerate(parts) if curve is None]
-    curved = [i for i, (curve, _) in enumerate(parts) if curve is not None]
-    first = [int(parts[i][1][0]) for i in plain]
-    whole = np.stack([among[parts[i][1]].max(axis=0) for i in curved])
-    driven = np.zeros((len(curved), len(pairs), K))
-    driven[:, :, good] = whole * ((pairs[:, 0] == good) - level)
-    linear = np.flatnonzero(np.abs(algebra.signs[curved]).sum(axis=0) == 0)
-    signs = np.zeros((len(plain) + len(curved), len(linear) + len(curved)))
-    signs[: len(plain), : len(linear)] = algebra.signs[plain][:, linear]
-    signs[len(plain) :, len(linear) :] = np.eye(len(curved))
-    of = [int(algebra.notion_of[np.flatnonzero(algebra.signs[i])[0]]) for i in curved]
-    quotients = np.zeros((len(parts), 2, len(pairs)))
-    for i, both in zip(curved, whole, strict=True):
-        quotients[i] = among[int(parts[i][1][0])], both
-    return Compared(
-        np.concatenate([events[first], driven]),
-        np.concatenate([among[first], whole]),
-        signs,
-        np.concatenate([algebra.b[linear], np.zeros(len(curved))]),
-        np.concatenate([algebra.two_sided[linear], np.ones(len(curved), dtype=bool)]),
-        np.concatenate([algebra.notion_of[linear], of]).astype(np.intp),
-        (*(algebra.names[1 + q] for q in linear), *(algebra.mean_names[i] for i in curved)),
-        quotients,
-        algebra.signs,
-        algebra.b,
-        level,
-    )
+    return Compared(events, among, algebra.signs, algebra.b, algebra.two_sided, algebra.notion_of)
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,30 +167,6 @@ class Rules:
 
     def gaps(self, table: Array) -> Array:
         return np.asarray(self.rates(table) @ self.signs - self.offset)
-
-    def figures(self, table: Array) -> Array:
-        """Return what is reported of every group, (m,): rates, and precisions; that of nobody is the level."""
-        rates, quotients = self.rates(table), self.asked.quotients
-        if quotients is None:
-            return rates
-        top, bottom = (quotients @ table[:, self.favourable]).T
-        curved = quotients[:, 1].any(axis=1)
-        found = np.empty(len(quotients))
-        found[~curved] = rates[: (~curved).sum()]
-        found[curved] = np.divide(top, bottom, out=np.full(len(top), self.asked.level), where=bottom > 0.0)[curved]
-        return found
-
-    def reported(self, table: Array) -> Array:
-        """Return gaps as they are reported; those that are driven where these are the same."""
-        told, shift = self.asked.told, self.asked.shift
-        if told is None or shift is None:
-            return self.gaps(table)
-        return np.asarray(self.figures(table) @ told - shift)
-
-    def precision(self, table: Array) -> float:
-        """Return the precision of all decisions."""
-        chosen, good = table[:, self.favourable], self.pairs[:, 0] == self.favourable
-        return float(chosen[good].sum() / chosen.sum()) if chosen.sum() > 0.0 else float(table[good].sum())
 
     def utility(self, table: Array) -> float:
         return float((self.gain * table).sum())

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from ..exceptions import InputError, spelled
-from ..objectives import Array, Notion, Objectives, Question, Task
+from ..objectives import Array, Objectives, Question
 from ..validation import check_positive, check_seed, is_dask
 from . import fit_rows, learners
 from .decision_rules import Rules, compared_by
@@ -49,7 +49,6 @@ class RateProblem:
     folds: Folds
     cost: Array
     approval: float | None = None
-    precision: float | None = None
     seed: int = 0
     n_jobs: int | None = None
     closed: LogisticRows | None = None
@@ -86,13 +85,9 @@ class RateProblem:
         held, rows, objectives = self.folds.held, self.rows, self.objectives
         weight = np.ones(len(held)) if rows.weight is None else rows.weight[held]
         known = (rows.label[held], rows.pair[held], rows.pairs, self.cost)
-        asked = compared_by(objectives, rows.pairs, len(self.cost), 0.5 if self.precision is None else self.precision)
+        asked = compared_by(objectives, rows.pairs, len(self.cost))
         rest = (self.approval, objectives.task.favourable, float(weight.sum()))
-        rules = Rules(self.learn(on_fit)[1], weight / weight.sum(), *known, asked, *rest)
-        if asked.quotients is None or self.precision is not None:
-            return rules
-        level = rules.precision(rules.measured(rules.decide(rules.weights(np.zeros(len(rules.offset))))))
-        return replace(rules, asked=compared_by(objectives, rows.pairs, len(self.cost), level))
+        return Rules(self.learn(on_fit)[1], weight / weight.sum(), *known, asked, *rest)
 
     def model(self, W: Array) -> RuleClassifier:
         return RuleClassifier(self.learn()[0], W, self.objectives.task.classes)
@@ -100,7 +95,7 @@ class RateProblem:
     def reading(self, rules: Rules, multipliers: Array, W: Array, keeps_scores: bool = False) -> Reading:
         """Return a rule with its measured error and gaps, and if asked scores of all rows (those not held out: 0)."""
         decided, whole = rules.decide(W), None
-        gaps = rules.reported(rules.measured(decided))
+        gaps = rules.gaps(rules.measured(decided))
         if keeps_scores:
             scores = rule_scores(rules.P, W)
             whole = np.zeros((len(scores), len(self.rows.label)))
@@ -139,7 +134,6 @@ def rate_problem(
     fit_intercept: bool = True,
     costs: tuple[float, float] | None = None,
     approval_rate: float | None = None,
-    precision: float | None = None,
     cv: Any = "auto",
     n_jobs: int | None = None,
     random_state: int | None = None,
@@ -149,23 +143,21 @@ def rate_problem(
     """Check the data and lay out the cells whose rates are compared.
 
     ``estimator`` is a classifier with probabilities, several of them to be stacked, or None for logistic regression
-    with this ridge. ``costs`` are those of a false positive and of a false negative, ``precision`` is the level of
-    predictive parity. ``known``: favourable, notion, gap, groups, as in `linear_problem`.
+    with this ridge. ``costs`` are those of a false positive and of a false negative. ``known``: favourable, notion,
+    gap, groups, as in `linear_problem`.
     """
     question = replace(_question(loss, known), surrogate="rate")
     asked: Sequence[Any] = estimator if isinstance(estimator, (list, tuple)) else [estimator]
     if not len(asked):
         raise InputError("estimator is an empty list, expected classifiers to stack, or None for logistic regression.")
     given = (X, y, sensitive_features, sample_weight)
-    if precision is not None and not any(map(_precise, question.notions)):
-        raise InputError("precision is the level of predictive parity, found another notion; leave it out.")
     decided = (costs, approval_rate)
     if any(is_dask(part) for part in given):
         from .dask.problem import brought, dask_problem
 
         if (far := dask_problem(question, *given)) is not None:
             _check_far(asked, cv, person)
-            return replace(_far_problem(far, ridge, *decided), precision=precision)
+            return _far_problem(far, ridge, *decided)
         X, y, sensitive_features, sample_weight = brought(*given)
     kept = fit_rows.kept_rows(X, y, sensitive_features, sample_weight)
     learner = learners.logistic_learner(kept.X, kept.total, ridge, fit_intercept)
@@ -190,9 +182,7 @@ def rate_problem(
         folds = fit_rows.find_folds(few if auto else cv, *kept.whole, kept.kept, cells, True, seed, who)
     chosen = tuple(learner if each is None and closed is None else each for each in asked)
     cost = _cost(len(task.classes), task.favourable, *decided)
-    problem = RateProblem(
-        chosen, kept.X, coded, objectives, folds, cost, approval_rate, precision, seed, n_jobs, closed
-    )
+    problem = RateProblem(chosen, kept.X, coded, objectives, folds, cost, approval_rate, seed, n_jobs, closed)
     problem.check()
     return problem
 
@@ -234,23 +224,13 @@ def _strength(ridge: float | None, total: float) -> float:
 def _question(loss: Any, known: Mapping[str, Any]) -> Question:
     question = Question.of(**known, loss=loss, ridge=0.0, task="classification")
     for notion in question.notions:
-        if not _precise(notion) and (notion.no_rates or not RULED.issuperset(notion.rates) or _curved(notion)):
+        if notion.no_rates or not RULED.issuperset(notion.rates):
             raise InputError(
                 f"notion {notion.name!r} compares no rates of decisions (not linear in them), found {spelled(RATES)}; "
                 "use 'disparate_mistreatment' for error rates, 'demographic_parity' for selection rates, or "
                 f"{spelled(LOSSES)}."
             )
     return question
-
-
-def _precise(notion: Notion) -> bool:
-    """Tell whether a notion compares precisions, which are linear in decisions at a level."""
-    return notion.rates == ("precision",)
-
-
-def _curved(notion: Notion) -> bool:
-    """Tell whether a notion compares functions of rates, which are not linear in decisions."""
-    return any(each.curve is not None for each in notion.comparisons(Task("binary", (0, 1), 1), "rate"))
 
 
 def _cost(K: int, good: int, costs: tuple[float, float] | None, approval: float | None) -> Array:

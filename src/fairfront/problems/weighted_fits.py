@@ -199,8 +199,8 @@ def estimator_problem(
     regression = measured == "squared"
     if regression and criterion == "rate_gap":
         raise InputError("criterion 'rate_gap' compares decisions, found a regressor; use criterion='loss_gap'.")
-    named = ", ".join(repr(notion.name) for notion in Question.of(**known).notions)
     if any(notion.no_losses for notion in Question.of(**known).notions):
+        named = ", ".join(repr(notion.name) for notion in Question.of(**known).notions)
         raise InputError(
             f"notion {named} is made of shares of decisions, expected one of losses, which weights of rows stand for; "
             f"use {setting('notion', 'equalized_odds')}, or leave {spelled('estimator')} out for linear models."
@@ -208,11 +208,6 @@ def estimator_problem(
     question = Question.of(**known, loss=measured, ridge=0.0, task="regression" if regression else "classification")
     asked_of = (rows.labels, rows.groups, rows.weight)
     objectives = driven = Objectives.of(question, *asked_of)
-    if objectives.algebra.psi is not None:
-        raise InputError(
-            f"notion {named} compares functions of averages, expected one of losses, which weights of rows stand for; "
-            f"use {setting('notion', 'equalized_odds')}, or leave {spelled('estimator')} out for linear models."
-        )
     if criterion == "rate_gap":
         driven = Objectives.of(replace(question, surrogate="rate"), *asked_of)
     estimator = handed_on(estimator, signs, objectives.task, X)

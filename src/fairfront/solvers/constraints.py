@@ -38,11 +38,6 @@ def with_guards(problem: LinearProblem, rows: Algebra, plain: Array, allowed: fl
             "no_group_worse has no meaning for mean predictions, which have no better side; "
             "use notion='disparate_mistreatment'."
         )
-    if rows.psi is not None:
-        raise InputError(
-            f"no_group_worse needs averages of groups, found {', '.join(rows.notions)}, which compares functions of "
-            "them; use notion='equalized_odds'."
-        )
     assert rows.means is not None
     high = np.array([a.quantity.kind == "rate" and a.quantity.label is not None for a in averages])
     stated = np.array([a.labels is not None or a.quantity.label in (None, problem.task.favourable) for a in averages])

@@ -109,7 +109,7 @@ def _elastic(solver: KnotSolver, at: Knot, row: Array, room: Array, price: float
     for _ in range(solver.max_iter):
         at = replace(solver.curved(at), kkt=0.0)
         D, Q = solver.metric(at)
-        B = rows.at(at.L).B
+        B = rows.B
         C, r = B @ factor(Q[None])[0], solver.gaps(at.L) - B @ (Q @ rows.p)
 
         def affordable(s: float, C: Array = C, r: Array = r) -> bool:
@@ -241,7 +241,7 @@ def _rounding(solver: KnotSolver, problem: LinearProblem, at: Knot) -> float:
     rows, x, L = solver.rows, at.multipliers, problem.values(at.W[None])[0]
     z, gap = solver.gaps(L), np.arange(len(x)) < len(solver.algebra.b)
     unmet = np.where(rows.two_sided, np.abs(z) - np.sign(x) * z, np.where(gap, 0.0, z))
-    return float(np.abs(rows.p + x @ rows.at(at.L).B) @ np.abs(L - at.L) + np.abs(x) @ np.abs(unmet))
+    return float(np.abs(rows.p + x @ rows.B) @ np.abs(L - at.L) + np.abs(x) @ np.abs(unmet))
 
 
 def polished(

@@ -67,7 +67,7 @@ def plain_training(newton: Newton, problem: LinearProblem, start: Array | None =
         return W, np.zeros(len(constraints(newton, problem, W).b))
     assert gaps.signs is not None
     none = replace(gaps, B=gaps.B[:0], b=gaps.b[:0], two_sided=gaps.two_sided[:0], signs=gaps.signs[:, :0])
-    free = problem.with_algebra(replace(none, names=gaps.names[:1], psi=None))
+    free = problem.with_algebra(replace(none, names=gaps.names[:1]))
     solver = knot_solver(replace(newton, no_group_worse=None), free, W)
     begin = solver.evaluate(problem.terms.kept(W), np.zeros(len(problem.terms)))
     found = solver.solve(begin, Target.from_caps(np.zeros((1, 0))))
@@ -107,7 +107,7 @@ def solve_caps(solver: KnotSolver, start: Knot, caps: Array) -> Knot:
 
 def _judged(solver: KnotSolver, at: Knot, target: Target) -> Knot:
     caps = target.caps_at(solver.algebra, np.array([at.level]))[0]
-    status, certified = _status(solver, at, target), solver.rows.psi is None and is_optimum(solver, at)
+    status, certified = _status(solver, at, target), is_optimum(solver, at)
     return replace(at, caps=caps, status=status, certified=certified, pi=target.pi[0])
 
 
@@ -127,14 +127,10 @@ def _status(solver: KnotSolver, at: Knot, target: Target) -> Status:
 
 
 def is_optimum(solver: KnotSolver, at: Knot) -> bool:
-    """Tell whether the point is a global optimum: precise, and the minimum of a convex Lagrangian.
-
-    Of gaps that are curves that says nothing, because these need not be convex where the cells are, but for plain
-    training, in which they have no part.
-    """
+    """Tell whether the point is a global optimum: precise, and the minimum of a convex Lagrangian."""
     if not at.kkt <= PRECISE:
         return False
-    rows, x = solver.rows.at(at.L), at.multipliers
+    rows, x = solver.rows, at.multipliers
     omega = rows.p + x @ rows.B
     lowest = -CONVEX * (rows.p + np.abs(x) @ np.abs(rows.B))
     return _is_convex(solver.problem, omega, lowest) and _is_minimum(solver.problem, omega, at.W, at.G, solver.size)

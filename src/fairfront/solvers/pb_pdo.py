@@ -20,7 +20,7 @@ from .base import TARGETS, TINY, Accepted, Mask, Path, Request, Status, Target, 
 from .hard_points import polished
 from .loop import ENOUGH, Descent, Outcome, Plan, State, run
 from .pdo import PaperPDO, PaperState
-from .quadratic import DEPENDENT_GAPS, Balance, Step, capped_steps, first_step, imbalance, length
+from .quadratic import DEPENDENT_GAPS, Balance, Step, capped_step, first_step, imbalance, length
 
 ABOVE = 0.01  # share of the way from the smallest gaps to those of plain training that the last automatic target keeps
 TO_FLOOR = 200  # steps that the search for the smallest gaps may take: half of a run's, because it need not be precise
@@ -141,7 +141,7 @@ class PBPDO(Descent):
         caps = state.caps_at(algebra, state.level)
         size = np.where(algebra.two_sided, np.abs(z), z)
         near = self._near(algebra, state, size, caps)
-        step = capped_steps(algebra, point.L, point.Q, z, near, state.eta)
+        step = capped_step(algebra, point.Q, z, near, state.eta)
         price = step.x / state.eta[:, None]
         at_caps = loss - (np.abs(price) * (caps - size)).sum(axis=1)
         level = state.next_level(algebra, state.level, at_caps, caps, price)
@@ -210,7 +210,7 @@ def _mostly_along(algebra: Algebra, point: Point, beta: Array, price: Array, whi
     moved = np.einsum("rkl,rl->rk", point.Q, beta)
     share = np.zeros(point.runs)
     for r in np.flatnonzero(which):
-        active = algebra.at(point.L[r]).B[price[r] != 0.0]
+        active = algebra.B[price[r] != 0.0]
         change = active @ moved[r]
         inverse = np.linalg.pinv(active @ point.Q[r] @ active.T, rcond=DEPENDENT_GAPS, hermitian=True)
         share[r] = change @ inverse @ change / max(float(beta[r] @ moved[r]), TINY)

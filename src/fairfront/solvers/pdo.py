@@ -113,7 +113,7 @@ class PDO(Descent):
         promise, toll = np.zeros((2, point.runs))
         flat = np.zeros(point.runs, dtype=bool)
         for r, Q in enumerate(point.Q):
-            moves, back = common_direction(A[r], algebra.at(point.L[r]).B, F[r], z[r], held[r])
+            moves, back = common_direction(A[r], algebra.B, F[r], z[r], held[r])
             if state.refused[r] % 2 and not held[r].all():  # the way back may raise a gap that is not held
                 back = np.zeros_like(back)
             beta[r] = state.eta[r] * moves + back
@@ -237,7 +237,7 @@ class PaperPDO(Descent):
         status = [Status.RUNNING] * point.runs
         for r in np.flatnonzero(~(np.einsum("rk,rkl,rl->r", d, point.Q, d) > STILL**2)):
             F = factor(point.Q[r : r + 1])[0]
-            J, g, C = algebra.jacobian(point.L[r : r + 1])[0] @ F, algebra.p @ F, algebra.at(point.L[r]).B @ F
+            J, g, C = algebra.jacobian(point.L[r : r + 1])[0] @ F, algebra.p @ F, algebra.B @ F
             left = g - np.linalg.lstsq(C.T, g, rcond=DEPENDENT)[0] @ C  # what the gaps' gradients cannot balance
             weak = np.linalg.norm(left) > BALANCED * np.linalg.norm(g)
             norms = np.linalg.norm(J, axis=1)

@@ -187,15 +187,6 @@ def first_step(algebra: Algebra, point: Point) -> Array:
     return np.asarray(np.divide(size, slope2, out=np.ones_like(size), where=(slope2 > 0) & (size > 0)))
 
 
-def capped_steps(algebra: Algebra, L: Array, Q: Array, z: Array, caps: Array, eta: Array) -> Step:
-    """Take the capped step of every run at its cells (R, k), near which gaps that are curves are linear."""
-    if algebra.psi is None:
-        return capped_step(algebra, Q, z, caps, eta)
-    runs = [slice(r, r + 1) for r in range(len(L))]
-    steps = [capped_step(algebra.at(L[r.start]), Q[r], z[r], caps[r], eta[r]) for r in runs]
-    return Step(*(np.concatenate([getattr(each, name) for each in steps]) for name in vars(steps[0])))
-
-
 def capped_step(algebra: Algebra, Q: Array, z: Array, caps: Array, eta: Array) -> Step:
     """Solve the step's small quadratic program for every run; closed form for a single gap."""
     p, B = algebra.p, algebra.B

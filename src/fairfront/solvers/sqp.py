@@ -3,8 +3,7 @@
     min loss(w)   subject to   |z(w)| <= caps       (or one side only)
 
 Each step solves the quadratic program of `quadratic` in the metric of the Lagrangian's Hessian
-H = hessian(p + B^T lambda), and G^T C G where gaps are curves with second derivatives C in the cells: quadratic
-convergence. A Hessian is kept as long as it converges fast enough.
+H = hessian(p + B^T lambda): quadratic convergence. A Hessian is kept as long as it converges fast enough.
 """
 
 from __future__ import annotations
@@ -110,7 +109,7 @@ class KnotSolver:
             unit[inside] = self._pull if bound.linear else self.size if bound.convex else 1.0
         signed = len(self.problem.terms)
         unit[len(unit) - signed :] = self._pull / self.problem.column_scale()[self.problem.terms.places]
-        return np.where(self.rows.bent, 1.0, unit)
+        return unit
 
     def evaluate(self, W: Array, multipliers: Array, single: bool = True, factor: Curved | None = None) -> Knot:
         point, none = self.problem.cells(W[None]), np.full(self.algebra.m, np.nan)
@@ -130,7 +129,7 @@ class KnotSolver:
         return np.where(self.rows.two_sided, np.abs(z), z)
 
     def residual(self, at: Knot, caps: Array) -> Knot:
-        gradient = (self.rows.p + at.multipliers @ self.rows.at(at.L).B) @ at.G
+        gradient = (self.rows.p + at.multipliers @ self.rows.B) @ at.G
         kkt, violation = self.residuals(gradient[None], at.L[None], self.gaps(at.L)[None], at.multipliers[None], caps)
         return replace(at, kkt=float(kkt[0]), violation=float(violation[0]))
 
@@ -142,16 +141,10 @@ class KnotSolver:
         side = np.where(two_sided, np.sign(x), 1.0) * z
         slack = np.max(np.abs(x) * np.maximum(caps - side, 0.0), axis=1, initial=0.0)
         wrong = np.max(-x[:, ~two_sided], axis=1, initial=0.0)
-        bits = ROUNDING * self._size(L)  # a gap is known as well as the cells it is taken from
+        bits = ROUNDING * (np.abs(L) @ np.abs(self.rows.B).T)  # a gap is known as well as the cells it is taken from
         beyond = np.max(np.where(np.isfinite(bits), over - bits, np.inf) / self.row_unit, axis=1, initial=0.0)
         steep = np.max(np.abs(gradient) / self.unit, axis=1)
         return np.max([steep, beyond, slack / self.size, wrong], axis=0), violation
-
-    def _size(self, L: Array) -> Array:
-        """Return the size of what gaps are differences of, (R, q)."""
-        if self.rows.psi is None:
-            return np.asarray(np.abs(L) @ np.abs(self.rows.B).T)
-        return np.asarray(np.einsum("rk,rqk->rq", np.abs(L), np.abs(self.rows.contrasts(L))))
 
     def solve(self, at: Knot, target: Target) -> Knot:
         """Iterate from ``at`` until the KKT residual is below ``tol``, no step helps, or caps seem out of reach."""
@@ -196,21 +189,17 @@ class KnotSolver:
 
     def curved(self, at: Knot) -> Knot:
         """Return the iterate with its own Hessian's factor, made positive definite where it is not."""
-        rows, bend = self.rows.at(at.L), self.rows.bend(at.L, at.multipliers)
-        omega, single = rows.p + at.multipliers @ rows.B, at.single
-
-        def hessian(float32: bool) -> Array:
-            H = self.problem.hessian(at.W, omega, float32=float32)
-            return H if bend is None else np.asarray(H + at.G.T @ bend @ at.G)
-
+        rows, single = self.rows, at.single
+        omega = rows.p + at.multipliers @ rows.B
         if self.problem.K * self.problem.d > DENSE_LIMIT:
             factor: Any = self.problem.conjugate(at.W, np.maximum(omega, 0.0))
         else:
             try:
-                factor = Factor(hessian(single))
+                factor = Factor(self.problem.hessian(at.W, omega, float32=single))
             except LinAlgError:
                 single, active = False, np.abs(at.multipliers) > 0
-                factor = convexified(hessian(False), rows.B[active] @ at.G, active)
+                H = self.problem.hessian(at.W, omega, float32=False)
+                factor = convexified(H, rows.B[active] @ at.G, active)
         return replace(at, factor=Curved(factor, at.W, at.multipliers, single), single=single)
 
     def _step(self, at: Knot, caps: Array) -> Knot:
@@ -231,7 +220,7 @@ class KnotSolver:
 
     def direction(self, at: Knot, D: Array, Q: Array, caps: Array) -> tuple[Array, Array]:
         """Return the quadratic program's move (w - move is the next point) and its multipliers."""
-        z, rows = self.gaps(at.L), self.rows.at(at.L)
+        z, rows = self.gaps(at.L), self.rows
         step = capped_step(rows, Q[None], z[None], caps[None], np.ones(1))
         move = (step.beta[0] @ D).reshape(at.W.shape)
         factor = None if at.factor is None else at.factor.factor

@@ -15,7 +15,7 @@ import numpy as np
 from ..exceptions import InputError, require
 from ..objectives import Algebra, Array
 from ..solvers.base import TINY, Target
-from ..solvers.quadratic import capped_steps, common_direction, factor
+from ..solvers.quadratic import capped_step, common_direction, factor
 from ..validation import check_callable, check_positive, refuse
 from ..validation.inputs import as_numbers, check_preferences
 from .modules import Tensor, torch
@@ -132,7 +132,7 @@ class DescentRule(Rule):
         found = np.zeros_like(L)
         for r in range(len(L)):
             held = np.asarray(algebra.gap.even & algebra.two_sided & (np.abs(z[r]) <= self.band))
-            moves, back = common_direction(A[r], algebra.at(L[r]).B, F[r], z[r], held)
+            moves, back = common_direction(A[r], algebra.B, F[r], z[r], held)
             found[r] = moves + self.pull * pace.fresh / pace.length * back
         return found
 
@@ -176,8 +176,8 @@ class SlideRule(Rule):
         size = np.where(algebra.two_sided, np.abs(z), z)
         near = caps + (1.0 - self.pull * pace.fresh) * np.maximum(size - caps, 0.0)
         eta = np.full(len(L), pace.length)
-        x = capped_steps(algebra, L, Q, z, near, eta).x / pace.length
-        along = x @ algebra.B if algebra.psi is None else np.einsum("rq,rqk->rk", x, algebra.contrasts(L))
+        x = capped_step(algebra, Q, z, near, eta).x / pace.length
+        along = x @ algebra.B
         length = np.sqrt(np.maximum(np.einsum("rk,rkl,rl->r", along, Q, along), 0.0))
         longest = np.full(len(L), np.inf) if pace.size is None else self.reach * pace.size
         return np.asarray(algebra.p + np.minimum(1.0, longest / np.maximum(length, TINY))[:, None] * along)

@@ -36,15 +36,15 @@ const SHORT = {
   recall_gap: "Recall gap", selection_ratio: "Selection ratio", error: "Error", approval_rate: "Approval rate", auc: "AUC", mse: "Mean squared error",
   precision_gap: "Precision gap", npv_gap: "NPV gap", favourable_errors_gap: "Gap of errors in favour", f_score_gap: "F1 gap",
   auc_gap: "AUC gap", xauc_gap: "AUC gap across groups", mean_score_gap: "Mean score gap", positive_score_gap: "Score gap, favourable label",
-  negative_score_gap: "Score gap, other label", smd_gap: "SMD", in_the_large_gap: "Calibration gap", smooth_AUC_gap: "Training smooth AUC gap",
-  standardised_gap: "Training SMD", score_gap: "Training score gap", actual_over_expected_gap: "A/E gap",
-  balanced_accuracy_gap: "Balanced accuracy gap", tpr_ratio: "TPR ratio", log_ratio_gap: "Training gap of the log ratio",
+  negative_score_gap: "Score gap, other label", smd_gap: "SMD", in_the_large_gap: "Calibration gap",
+  score_gap: "Training score gap", actual_over_expected_gap: "A/E gap",
+  balanced_accuracy_gap: "Balanced accuracy gap", tpr_ratio: "TPR ratio",
   loss: "Training loss", loss_gap: "Training loss gap", smooth_rate_gap: "Training smooth rate gap",
   prediction_gap: "Prediction gap", residual_gap: "Residual gap", mse_gap: "Squared error gap", cost: "Cost",
 };
 const LARGER = new Set(raw.facts.larger); // columns whose larger values are better
-const NUMBERS = new Set(["auc", "selection_ratio", "tpr_ratio", "log_ratio_gap", "auc_gap", "xauc_gap", "mean_score_gap",
-  "positive_score_gap", "negative_score_gap", "smd_gap", "in_the_large_gap", "smooth_AUC_gap", "standardised_gap", "score_gap", "actual_over_expected_gap", "actual_over_expected", "loss", "loss_gap", "smooth_rate_gap", "mse", "cost",
+const NUMBERS = new Set(["auc", "selection_ratio", "tpr_ratio", "auc_gap", "xauc_gap", "mean_score_gap",
+  "positive_score_gap", "negative_score_gap", "smd_gap", "in_the_large_gap", "score_gap", "actual_over_expected_gap", "actual_over_expected", "loss", "loss_gap", "smooth_rate_gap", "mse", "cost",
   "prediction_gap", "residual_gap", "mse_gap", "prediction", "residual"]);
 
 function kindOf(name) {
