@@ -21,7 +21,6 @@ from sklearn.utils.validation import check_is_fitted
 
 import fairfront as ff
 from fairfront.exceptions import InputError
-from fairfront.frontier.frontier_columns import subset
 from fairfront.frontier.rate_frontier import Rates
 from fairfront.measures.claims import no_better
 from fairfront.objectives import NOTIONS as REGISTERED
@@ -258,7 +257,7 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
         assert again.facts.rule == front.facts.rule
         files = list((tmp_path / name).rglob("*.skops"))  # label, and group given the favourable label
         assert len(files) == (0 if estimator is None else 2)
-        np.testing.assert_array_equal(subset(front, [0, 2]).models.scores(X), front.models.scores(X)[[0, 2]])
+        np.testing.assert_array_equal(front.models.take([0, 2]).scores(X), front.models.scores(X)[[0, 2]])
     model = front.select(id=int(front.ids[-1]))
     write_estimator(tmp_path / "model.skops", model)
     assert untrusted_types(tmp_path / "model.skops") == ()
