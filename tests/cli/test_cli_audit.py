@@ -108,7 +108,7 @@ def test_json_is_a_baseline(scored: Path, tmp_path: Path) -> None:
     assert "Cut-offs differ" not in same.output
     words = (*BASE, "--favourable", "1", "--cutoff", "0.3", "--baseline", str(last), "--json")
     here = json.loads(run(scored, *words).stdout)
-    assert here["baseline"] == {key: found[key] for key in ("rule", "cutoff", "n", "small")}
+    assert here["baseline"] == {key: found[key] for key in ("rule", "cutoff", "n")}
     for name, columns in here["changes"].items():
         for key in ("selection", "tpr", "error", "auc"):
             now, then = here["tables"][name][key], found["tables"][name][key]
@@ -119,22 +119,15 @@ def test_json_is_a_baseline(scored: Path, tmp_path: Path) -> None:
     assert isinstance(other.exception, ff.InputError)
 
 
-def test_small_counts_are_rounded_on_the_screen_too(tmp_path: Path) -> None:
+def test_groups_of_few_people_have_a_line_of_their_own(tmp_path: Path) -> None:
     path = tmp_path / "small.csv"
     rows = [("a", i % 2, (i // 2) % 2) for i in range(400)] + [("b", i % 2, (i // 2) % 2) for i in range(300)]
     rows += [("tiny", 1, 1)] * 4
     path.write_text("g,y,d\n" + "\n".join(",".join(map(str, row)) for row in rows))
     words = ("--label", "y", "--decision", "d", "--groups", "g", "--favourable", "1", "--require", "tpr_gap<=0.5")
     done = run(path, *words)
-    assert "tiny" not in done.output
-    line = next(line for line in done.output.splitlines() if "(small groups)" in line)
-    assert " 3-7 " in line
-    assert "rounded to 0, 5 or 10" in " ".join(done.output.split())
+    assert " 4 " in next(line for line in done.output.splitlines() if "tiny" in line)
     assert "tpr_gap<=0.5 is met." in done.output
-    exact = run(path, *words, "--small", "0")
-    assert " 4 " in next(line for line in exact.output.splitlines() if "tiny" in line)
-    assert "Exact counts" in exact.output
-    assert "small is 7, expected 10" in str(run(path, *words, "--small", "7").exception)
 
 
 @pytest.mark.slow

@@ -236,10 +236,13 @@ def test_people_are_kept_together_and_left_out_together(loans: Path, tmp_path: P
     assert fairfront("show", tmp_path / "run", "--on", "held_out").returncode == 0
     assert fairfront("select", tmp_path / "run", "--at-most", "tpr_gap=0.5", "-o", tmp_path / "model").returncode == 0
     told = json.loads((tmp_path / "model" / "card.json").read_text())["decision"]["promises"][0]
-    record = run.frontier.evaluations["held_out"]
+    assert (told["on"], told["rows"]) == ("held_out and validation", run.frontier.judged().n)
+    assert told["observed"] in run.frontier.judged()["tpr_gap"].tolist()
+    model = run.select(at_most={"tpr_gap": 0.5}, on="validation")
+    (told,), record = model.facts["decision"]["promises"], run.frontier.evaluations["held_out"]
     assert (told["on"], told["held_out"]["rows"]) == ("validation", record.n)
     assert told["held_out"]["observed"] in record["tpr_gap"].tolist()
-    assert "| on training rows, each judged without itself |" in (tmp_path / "model" / "card.md").read_text()
+    assert "| on training rows, each judged without itself |" in model.card
     done = fairfront("trace", loans, *base, "--approval-rate", 0.4, "-o", tmp_path / "placed")
     assert list(ff.load(tmp_path / "placed").frontier.evaluations) == ["validation"]
 
@@ -396,7 +399,7 @@ def test_one_person_of_a_group_that_training_lacks_is_compared_with_nobody(tmp_p
     words = ("--target", "y", "--favourable", "y", "--groups", "g", "--split", "time:year:2021,2022")
     done = fairfront("trace", path, *words, "--points", 3, "-o", run)
     assert done.returncode == 0, done.stderr
-    shown = fairfront("show", run, "--small", 0, "--data", path)
+    shown = fairfront("show", run)
     assert shown.returncode == 0, shown.stderr
     assert "excluded, too few rows: alone." in shown.stdout
     assert "between alone" not in shown.stdout

@@ -61,5 +61,5 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("explorer")
     command = "fairfront select run/ --id {id} -o model/"
     return write_explorer(
-        front, folder / "page.html", X=X, y=y, sensitive_features=groups, command=command, small=0, title="Loans"
+        front, folder / "page.html", X=X, y=y, sensitive_features=groups, command=command, title="Loans"
     )

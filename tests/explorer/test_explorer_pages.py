@@ -79,7 +79,7 @@ def test_without_rows_the_page_says_what_is_missing(visit: Any, tmp_path: Path) 
 def test_many_points_are_thinned_for_drawing_not_for_choosing(visit: Any, tmp_path: Path) -> None:
     front, X, y, groups = loans()
     many = stretched(front, 3000).evaluate(X, y, sensitive_features=groups)
-    path = write_explorer(many, tmp_path / "page.html", X=X, y=y, sensitive_features=groups, small=0)
+    path = write_explorer(many, tmp_path / "page.html", X=X, y=y, sensitive_features=groups)
     found = visit(path)
     assert found.page.locator("#picture *").count() < 1500
     for cap in [f"{100 * q:.2f}" for q in np.quantile(many.column("tpr_gap", confidence=0.95), [0.2, 0.7])]:

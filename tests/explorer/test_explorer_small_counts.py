@@ -34,18 +34,16 @@ def test_a_rare_class_hides_nothing(visit: Any, tmp_path: Path) -> None:
     (attribute,) = record_of(path)["parts"][0]["attributes"]
     rates = front.evaluations["validation"].groups["group"]
     shown = unpacked(attribute["rates"]["tpr"]).reshape(-1, 2)
-    np.testing.assert_allclose(shown, rates.rate("tpr"), atol=0.02)
-    assert all(value % 5 == 0 or value >= 20 for value in attribute["recalls"]["rows"]["recall:2"])
+    np.testing.assert_allclose(shown, rates.rate("tpr"), atol=1e-6)
     found = visit(path)
     assert "“pass”" in found.text("#bars")
-    assert "rounded to 0, 5 or 10" in found.text("#bars")
     assert "NaN" not in found.text("main")
     found.check_quiet()
 
 
 def test_every_class_is_shown_on_an_open_page(tmp_path: Path) -> None:
     front, *_ = students()
-    part = record_of(front.to_html(tmp_path / "a.html", small=0))["parts"][0]
+    part = record_of(front.to_html(tmp_path / "a.html"))["parts"][0]
     np.testing.assert_array_equal(unpacked(part["columns"]["recall_gap"]), front.column("recall_gap"))
     np.testing.assert_array_equal(unpacked(part["upper"]["recall_gap"]), front.column("recall_gap", confidence=0.95))
     recall = front.evaluations["validation"].groups["group"].rate("recall")
@@ -75,39 +73,18 @@ def test_a_saved_frontier_gives_the_page_of_the_fresh_one(visit: Any, tmp_path: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("small", [10, 0])
-def test_candidates_open(visit: Any, tmp_path: Path, small: int) -> None:
+def test_candidates_open(visit: Any, tmp_path: Path) -> None:
     data = ff.datasets.load_loans(n=2400, seed=0)
     (X, _), y, groups = data.matrix("one_hot"), data.y, {"group": data.columns["group"]}
     models = {f"model {c}": LogisticRegression(C=c).fit(X, y) for c in (1e-6, 0.1, 10.0)}
     front = ff.Frontier.from_models(models, X, y, sensitive_features=groups)
-    found = visit(write_explorer(front, tmp_path / "a.html", X=X, y=y, sensitive_features=groups, small=small))
+    found = visit(write_explorer(front, tmp_path / "a.html", X=X, y=y, sensitive_features=groups))
     assert "Most accurate candidate" in found.text("#cards")
     assert "unconstrained model" not in found.text("main").lower()
-    assert ("Counts are exact" if small == 0 else "rounded to 0, 5 or 10") in found.text("footer")
     found.fill("#cap", "5")
     found.page.locator("#picture").focus()
     found.page.keyboard.press("End")
     found.check_quiet()
-
-
-def test_means_of_a_few_people_are_not_given(tmp_path: Path) -> None:
-    rng = np.random.default_rng(7)
-    X = rng.normal(size=(1200, 2))
-    group = np.repeat(["a", "b", "c", "d"], [600, 500, 94, 6])
-    y = X[:, 0] + 40.0 * (group == "d") + rng.normal(size=1200)
-    train = np.isin(group, ["a", "b", "c"])
-    front = ff.trace(
-        X[train], y[train], sensitive_features={"group": group[train]}, notion="disparate_mistreatment", loss="squared"
-    )
-    with pytest.warns(ff.GroupWarning, match="did not have"):
-        front = front.evaluate(X, y, sensitive_features={"group": group})
-    part = record_of(front.to_html(tmp_path / "a.html"))["parts"][0]
-    means = front.evaluations["validation"].groups["group"]
-    shown = means.rate("mse")[:, [means.levels.index(g) for g in ("a", "b", "c")]]
-    gap = shown.max(axis=1) - shown.min(axis=1)
-    np.testing.assert_allclose(unpacked(part["columns"]["mse_gap"]), gap, atol=1e-14 * shown.max())  # the last gap is 0
-    assert part["attributes"][0]["n"][part["attributes"][0]["levels"].index("(small groups)")] == 5
 
 
 @pytest.mark.slow

@@ -80,14 +80,12 @@ def test_tables_and_records_are_escaped() -> None:
     assert reader.text.count(HOSTILE) == 6
 
 
-def test_a_frontier_shows_what_may_be_shared() -> None:
+def test_a_frontier_shows_its_gaps() -> None:
     X, y, group = rows(few=12)
     known = {"favourable": "yes", "groups": ff.Groups(min_size=2)}
     front = ff.trace(X, y, sensitive_features=group, n_points=3, **known).evaluate(X, y, sensitive_features=group)
-    shown = published(front.record(), front.facts.task)
-    assert not np.array_equal(shown["tpr_gap"], front.column("tpr_gap"))
     text = read(front).text
-    for value in shown["tpr_gap"]:
+    for value in front.column("tpr_gap"):
         assert f"{value:.4f}" in text
     assert "front.select" in text
 

@@ -111,7 +111,8 @@ def test_points_that_decide_nothing_are_marked_and_never_suggested(file: Path) -
     marked = [option for option in run.options() if "alike" in option.marks]
     assert marked
     assert all("suggested" not in option.marks for option in marked)
-    assert mark_words(run.frontier, marked)[0].startswith("alike: gives more than 99 % of the validation rows the same")
+    said = "alike: gives more than 99 % of the held_out and validation rows the same"
+    assert mark_words(run.frontier, marked)[0].startswith(said)
     assert {"approval_rate", "auc"} <= set(marked[0].figures)
     model = run.select(id=marked[-1].id)
     assert "is marked as alike" in model.decision["notes"][0]

@@ -234,11 +234,7 @@ def clashes() -> Iterator[Call]:
         ("select", {"knee": ()}),
         ("select", {"most": ("auc",)}),
         ("select", {"least_gap": (), "within": ("error=0.1",)}),
-        ("select", {"data": ("loans.csv",)}),
-        ("select", {"small": ("0",)}),
         ("select", {"output": ("loans.csv",), "overwrite": ()}),
-        ("show", {"data": ("loans.csv",)}),
-        ("show", {"data": ("other.csv",), "small": ("0",)}),
         ("report", {"output": ("fifo.csv",), "overwrite": ()}),
         ("report", {"output": ("folder",), "overwrite": ()}),
         ("predict", {"output": ("fifo.csv",), "overwrite": ()}),
@@ -367,10 +363,10 @@ CODES = {"verify": (0, 2, 3), "audit": (0, 2, 3, 4), "alternatives": (0, 2, 4)}
 SEVERAL = re.compile(r"[.!?] +[A-Z]")
 QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 PYTHON = re.compile(
-    r"\b(overwrite|confidence|least|most|small|trusted|cutoff|costs|groups|on)=(?!NUMBER)|\bTrue\b|\bNone\b|Groups\("
+    r"\b(overwrite|confidence|least|most|trusted|cutoff|costs|groups|on)=(?!NUMBER)|\bTrue\b|\bNone\b|Groups\("
     r"|\b(n_points|max_fits|min_size|group_probabilities|use_sensitive|sensitive_features|sample_weight|at_most|at_least"
     r"|scores_or_labels|y_true|control_features|n_resamples)\b"
-    r"|^fairfront: (cutoff|costs|confidence|approval_rate|target|drop|allow|text|numbers|keep|small|id|n) "
+    r"|^fairfront: (cutoff|costs|confidence|approval_rate|target|drop|allow|text|numbers|keep|id|n) "
 )
 
 
@@ -439,7 +435,6 @@ ACCEPTED: dict[tuple[str, str], tuple[tuple[str, ...], str]] = {
     ("audit", "confidence"): (("half",), "a confidence"),
     ("audit", "min_size"): (("two",), "decisions that stay in the terminal may be of few rows"),
     ("predict", "reasons"): (("two",), "numbers of reasons"),
-    ("audit", "small"): (("zero",), "0 asks for exact counts"),
     ("alternatives", "confidence"): (("half",), "a confidence"),
     ("alternatives", "cutoff"): (("half",), "a cut-off among the scores"),
     ("alternatives", "approval_rate"): (("half",), "a share of people"),

@@ -299,7 +299,6 @@ OPTIONS: dict[str, Kind] = {
     "estimator": kind("None"),
     "fit_params": kind("None", "empty dict"),
     "about": kind("None", "empty dict"),
-    "published": kind("None"),
     "cv": kind("None", "half"),
     "choose": entries(NAME, lambda each: {"least": each}, "None"),
     "reference": GROUP_NAME,

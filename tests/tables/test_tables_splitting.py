@@ -118,9 +118,9 @@ def test_time_splits_dates_and_numbers() -> None:
     [
         ("time:day:2014,2015", {"day": DATES}, "holds dates, expected limits such as"),
         ("time:x:2024-01-01,2025-01-01", {"x": np.arange(6.0)}, "holds numbers, expected limits that are numbers"),
-        ("time:x:1,2", {"x": np.array([1, np.nan, 3])}, "missing in fewer than 10 rows"),
+        ("time:x:1,2", {"x": np.array([1, np.nan, 3])}, "missing in 1 row "),
         ("time:d:2024-01-01,2025-01-01", {}, "no column 'd'"),
-        ("by:who", {"who": np.array(["a", None], dtype=object)}, "missing in fewer than 10 rows"),
+        ("by:who", {"who": np.array(["a", None], dtype=object)}, "missing in 1 row "),
         ("by:who", {"who": np.array(["a", "b", "a"], dtype=object)}, "at least 3 different values"),
         ("60/20/20", {"x": np.arange(2)}, "has no rows .2 in all."),
     ],

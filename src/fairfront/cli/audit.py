@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -58,7 +57,6 @@ def audit(
     simultaneous: Annotated[
         bool, typer.Option("--simultaneous", help="Intervals of gaps hold for all groups at once.")
     ] = False,
-    small: words.Small = 10,
     *,
     reading: dict[str, Any],
 ) -> None:
@@ -72,14 +70,12 @@ def audit(
     from .. import measures, objectives
     from ..measures.claims import parse_requirement
     from ..measures.cutoffs import as_costs
-    from ..measures.disclosure import EXACT, check_small
     from ..runs.attributes import parse_attributes
     from ..tables import MISSING, read_groups
     from .audit_tables import as_label, labels_of, read_columns, show
 
     for text in require or ():
         parse_requirement(text)
-    check_small(small)
     within = [part.strip() for part in (control or "").split(",") if part.strip()]
     if control is not None and not within:
         raise InputError(f"--control is {control!r}, expected columns such as region,year.")
@@ -124,8 +120,7 @@ def audit(
             simultaneous=simultaneous,
             task="classification",
         )
-    verdicts = [verdict for text in require or () for verdict in found.check(text, small=small)]
-    found = found.published() if small else replace(found, notions=(*found.notions, EXACT))
+    verdicts = [verdict for text in require or () for verdict in found.check(text)]
     good = str(found.task.favourable_label)
     if before is not None and before.get("favourable") != good:
         raise InputError(
@@ -162,11 +157,11 @@ def _show_json(found: Audit, verdicts: list[Verdict], before: dict[str, Any] | N
 
     names = ("requirement", "attribute", "outcome", "sentence")
     said = [{name: getattr(verdict, name) for name in names} for verdict in verdicts]
-    shown = {**found.to_dict(small=found.small), "requirements": said}
+    shown = {**found.to_dict(small=0), "requirements": said}
     if before is not None:
         changes: dict[str, Any] = {}
         for name, table in found.groups.items():
             changed = changes_of(table.cells, before["tables"].get(name, {}))
             changes[name] = {key: [cell.plain for cell in cells] for key, cells in changed.items()}
-        shown |= {"changes": changes, "baseline": {key: before.get(key) for key in ("rule", "cutoff", "n", "small")}}
+        shown |= {"changes": changes, "baseline": {key: before.get(key) for key in ("rule", "cutoff", "n")}}
     typer.echo(json.dumps(shown, indent=1, allow_nan=False))

@@ -16,7 +16,6 @@ from ..measures import Audit
 from ..measures.disclosure import Cell
 from ..measures.figures import MORE, figure_of
 from ..measures.sentences import reference_sentences
-from ..measures.spans import count_ends, with_ends
 from ..runs.attributes import Attributes
 from ..tables import Table as Rows
 from ..tables import infer, open_source
@@ -183,9 +182,5 @@ def _number(cell: Cell, form: str = "{:.3f}") -> str:
     if isinstance(cell.value, str):
         return cell.value
     if form == "p":
-        return "-".join(map(_p_value, cell.ends or (cell.value,)))
-    if form == "{:+.1f}" and cell.ends:
-        return with_ends("", cell.ends, form.format)
-    if form == "{:.0f}":
-        return count_ends(cell.value, cell.ends)
-    return with_ends(form.format(cell.value), cell.ends)
+        return _p_value(cell.value)
+    return form.format(cell.value)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 PAGE, PICTURE = "report.html", "frontier.png"
 SOFTWARE = "fairfront"
+HANDFUL = 10
 GAP = "tpr_gap"
 
 
@@ -82,7 +83,6 @@ def demo(
             y=y[validation],
             sensitive_features=_rows(groups, validation),
             title="Synthetic loans: the trade-off",
-            small=0,  # no row describes a person, so no count is hidden
         )
 
     write_folder(output, fill, shown, overwrite=overwrite)
@@ -100,13 +100,11 @@ def _split(data: Dataset, seed: int) -> tuple[Any, Any, Any]:
     import numpy as np
     from sklearn.model_selection import train_test_split
 
-    from ..objectives.people import FEWEST
-
     group = np.array([str(g) for g in data.sensitive_features()[data.sensitive[0]]])
     strata = np.char.add(data.y.astype(str), group)
     _, codes, counts = np.unique(strata, return_inverse=True, return_counts=True)
     groups, sizes = np.unique(group, return_counts=True)
-    few = counts[codes] < FEWEST  # a handful of rows cannot be dealt to three parts: they go with the largest group's
+    few = counts[codes] < HANDFUL  # a handful of rows cannot be dealt to three parts: they go with the largest group's
     strata[few] = np.char.add(data.y[few].astype(str), groups[sizes.argmax()])
     everything = np.arange(len(data.y))
     train, rest = train_test_split(everything, test_size=0.4, random_state=seed, stratify=strata)

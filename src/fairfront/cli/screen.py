@@ -188,25 +188,11 @@ def champion_at(path: Path | None, trusted: list[str] | None) -> Champion | None
     return None if path is None else read_champion(path, known)
 
 
-def run_at(path: Path, trusted: list[str] | None = None, small: int = 10, data: Path | None = None) -> Run:
+def run_at(path: Path, trusted: list[str] | None = None) -> Run:
     from ..runs import Run
-    from ..runs.pipeline import with_exact_counts
 
-    check_data(small, data)
     found: Run = stored_at(path, Run, "a run written by fairfront trace", trusted)
-    return found if small else with_exact_counts(found, data)
-
-
-def check_data(small: int, data: Path | None) -> None:
-    from ..measures.disclosure import check_small
-
-    if check_small(small) == 0 and data is None:
-        raise InputError(
-            "--small 0 needs the rows, because files of a run have rounded counts only; add --data FILE, the file that "
-            "the run was traced from."
-        )
-    if small and data is not None:
-        raise InputError("--data goes with --small 0: the rows are read for exact counts only; leave it out.")
+    return found
 
 
 def table_of(title: str, heads: Iterable[str], left: Iterable[str] = ("",), pad: int = 1) -> Table:

@@ -11,7 +11,7 @@ import typer
 
 from ..exceptions import InputError
 from . import words
-from .screen import check_data, run_at, screen, stored_at, tell
+from .screen import run_at, screen, stored_at, tell
 from .words import Text, Texts, checked, option, path_option, reads
 
 if TYPE_CHECKING:
@@ -45,8 +45,6 @@ def select(
     about: Annotated[Path | None, path_option("TOML file for the card: owner, version, use, monitoring.")] = None,
     trust: words.Trust = None,
     overwrite: words.Overwrite = False,
-    small: words.Small = 10,
-    data: words.Data = None,
 ) -> None:
     """Choose a model of a run and write it with its card.
 
@@ -56,12 +54,11 @@ def select(
 
     Example: fairfront select run --least-gap tpr --within error=0.005 --by "A. Smith" -o model
     """
-    from ..measures.disclosure import EXACT, ROUNDED
     from ..runs.archive import MODEL
     from ..runs.card import read_about
     from ..runs.decision_records import check_recordable
     from ..runs.options import pair_sentences, promise_words
-    from ..runs.pipeline import with_exact_counts, write_choice
+    from ..runs.pipeline import write_choice
     from ..storage.places import check_new_folder
     from ..validation import check_confidence
 
@@ -69,22 +66,18 @@ def select(
         check_confidence(confidence)
     fields = read_about(about) if about else {}
     check_new_folder(output, MODEL, overwrite)
-    check_data(small, data)
     stored = run_at(run, trust)
     check_recordable(stored)
-    found = stored if data is None or small else with_exact_counts(stored, data)
     asked = {"within": within, "at_most": at_most, "at_least": at_least}
-    rule = _rule(found, least_gap, most, asked, id, knee, confidence)
+    rule = _rule(stored, least_gap, most, asked, id, knee, confidence)
     known: dict[str, Any] = {"reason": reason, "by": by, "about": fields, "overwrite": overwrite}
     try:
-        model, decision = write_choice(stored, output, rule, judged=found, **known)
+        model, decision = write_choice(stored, output, rule, **known)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"{output} is complete or as it was before; the run's records say which") from None
     said = [f"id {decision.id}: {decision.rule_words}.", model.about["operating_point"], *decision.notes]
-    said += pair_sentences(found.frontier, [decision.id])
+    said += pair_sentences(stored.frontier, [decision.id])
     said += promise_words(decision.promises, stored.manifest["split"]["rows"].get("test", 0))
-    if "confidence" in rule:  # a rule on columns
-        said.append(f"The rule rests on rounded counts. {ROUNDED}" if decision.small else EXACT)
     said.append(f"Model, card and decision record: {output} (read {output / 'card.md'}).")
     names, more = model.columns, len(model.columns) - LISTED
     rest = f" and {more} more, which the card lists" if more > 0 else ""

@@ -32,8 +32,6 @@ def show(
     ] = None,
     trust: words.Trust = None,
     json_output: words.AsJson = False,
-    small: words.Small = 10,
-    data: words.Data = None,
 ) -> None:
     """Show a run: candidate models, a picture, rates per group.
 
@@ -54,7 +52,7 @@ def show(
         seen_on,
     )
 
-    whole = run_at(run, trust, small, data)
+    whole = run_at(run, trust)
     found = seen_on(whole, on)
     if json_output:
         typer.echo(json.dumps(options_json(found), indent=1, allow_nan=False))
@@ -63,7 +61,7 @@ def show(
     print_compared(console, found)
     suggested = suggested_id(front)
     shown = id or ([] if suggested is None else [suggested])
-    known = dict.fromkeys((*found.shown, *([] if suggested is None else [suggested])))  # that of other rows may be new
+    known = dict.fromkeys((*found.listed, *([] if suggested is None else [suggested])))  # that of other rows may be new
     print_options(console, front, options_of(front, known))
     print_picture(console, found)
     print_rates(console, front, list(dict.fromkeys([plain_id(front), *shown])))
@@ -78,8 +76,6 @@ def report(
     title: Annotated[Text, typer.Option(help="Title of the page.")] = None,
     trust: words.Trust = None,
     overwrite: words.Overwrite = False,
-    small: words.Small = 10,
-    data: words.Data = None,
 ) -> None:
     """Write the explorer of a run: an HTML page to choose in.
 
@@ -92,7 +88,7 @@ def report(
     from ..storage.places import check_new_file
 
     check_new_file(output, overwrite, is_page)
-    written = run_at(run, trust, small, data).to_html(output, chosen=id, title=title, overwrite=overwrite)
+    written = run_at(run, trust).to_html(output, chosen=id, title=title, overwrite=overwrite)
     typer.echo(f"{written} ({written.stat().st_size / 1e3:.0f} KB): open it in a browser.")
 
 

@@ -15,14 +15,12 @@ from ..frontier import Frontier
 from ..frontier.cautions import notes_of
 from ..frontier.held_out import HELD_OUT
 from ..frontier.judgement import operating_words
-from ..measures import Evaluation, GroupRates
-from ..measures.disclosure import EXACT, ROUNDED
+from ..measures import GroupRates
 from ..measures.figures import VALUES, Column
 from ..measures.promises import has_ends
-from ..measures.spans import Range, count_ends, with_ends
-from ..objectives import Array
 from ..runs import Run
 from ..runs.card_blocks import significant
+from ..runs.external import own_frontier
 from ..runs.options import (
     Option,
     in_words,
@@ -78,9 +76,10 @@ def evaluations_json(run: Run) -> list[dict[str, Any]]:
 
 
 def seen_on(run: Run, on: str | None) -> Run:
-    """Return a run that has one evaluation, by default that of validation: all figures are then of its rows."""
-    record = run.frontier.record(on)
-    return replace(run, frontier=replace(run.frontier, evaluations={record.name: record}))
+    """Return a run that has one evaluation, by default those of its own rows: all figures are then of these."""
+    if on is None:
+        return replace(run, frontier=own_frontier(run.frontier, run.external))
+    return replace(run, frontier=replace(run.frontier, evaluations={on: run.frontier.record(on)}))
 
 
 def print_evaluations(console: Console, run: Run, ids: list[int]) -> None:
@@ -153,7 +152,6 @@ def _legend(front: Frontier) -> list[str]:
         lines.append(f"Gaps are the largest over {' and '.join(names)}; ratios the smallest.")
     if record.weighted:
         lines.append("Figures are weighted by the sample weights; counts are rows.")
-    lines.append(ROUNDED if record.small else EXACT)
     operating = operating_words(front.record(), facts)
     if operating:
         lines.append(f"{operating} To use another, trace again with {ANOTHER}.")
@@ -163,11 +161,13 @@ def _legend(front: Frontier) -> list[str]:
         )
         return [*lines, none]
     what = f"95 % upper bound of the {gap}" if sure and lead == gap else f"{lead} as observed"
+    read = front.judged()
+    by = "" if read.name == record.name else f", by the {read.n} rows of {read.name}"
     among = f"models whose {main_error(front)} is within {tolerance_of(front):g} of the lowest"
     other = (
         "" if record.name in ("validation", HELD_OUT) else f" on {record.name}; fairfront select chooses on validation"
     )
-    return [*lines, f"suggested: smallest {what} among {among}{other}."]
+    return [*lines, f"suggested{by}: smallest {what} among {among}{other}."]
 
 
 def _is_value(front: Frontier) -> bool:
@@ -186,7 +186,7 @@ def _loss(value: float, values: bool) -> str:
 
 
 def _written(option: Option, name: str, values: bool) -> str:
-    return with_ends(_digits(option.figures[name], values), option.ends.get(name, ()), significant if values else None)
+    return _digits(option.figures[name], values)
 
 
 def _digits(value: float, values: bool) -> str:
@@ -230,8 +230,7 @@ def print_picture(console: Console, run: Run) -> None:
     axes = f"{error} (vertical) against {in_words(gap)} (horizontal) on {front.record().name}"
     places = {id: (c, r) for c, r, id in zip(columns, rows, ids, strict=True) if id in marks}
     same = " (in one place)" if len(places) == 2 and len(set(places.values())) == 1 else ""
-    rough = "" if front.record().ends(gap) is None else "; gaps as rounded counts give them"
-    tell(console, f"{axes}; U unconstrained, S suggested{same}{rough}")
+    tell(console, f"{axes}; U unconstrained, S suggested{same}")
     left, right, low, high = (_digits(float(each), _is_value(front)) for each in (x.min(), x.max(), y.min(), y.max()))
     labels = {0: high, HEIGHT - 1: low}
     for i, line in enumerate(grid):
@@ -250,30 +249,12 @@ def print_rates(console: Console, front: Frontier, ids: list[int]) -> None:
     record = front.record()
     for name, rates in record.groups.items():
         shown = RATES if isinstance(rates, GroupRates) else tuple(VALUES)
-        off = {rate: _notable_ends(record, name, rate) for rate in shown}
-        rows = record.ranges.get(name, {}).get("n")
         what = "Rates" if shown is RATES else "Means"
         heads = ["group", "n", "id", *map(in_words, shown)]
         table = table_of(f"{what} per group of {name} on {record.name}", heads, left=["group"])
         for j, level in enumerate(rates.levels):
             for place in map(front.place, ids):
-                people = () if rows is None else (rows.low[place, j], rows.high[place, j])
-                about = (escape(level), count_ends(rates.n[j], people)) if place == front.place(ids[0]) else ("", "")
-                cells = [
-                    with_ends(_digits(float(rates.rate(rate)[place, j]), rate in VALUES), _known(off[rate], place, j))
-                    for rate in shown
-                ]
+                about = (escape(level), f"{rates.n[j]:.0f}") if place == front.place(ids[0]) else ("", "")
+                cells = [_digits(float(rates.rate(rate)[place, j]), rate in VALUES) for rate in shown]
                 table.add_row(*about, str(front.ids[place]), *cells, end_section=place == front.place(ids[-1]))
         print_table(console, table)
-
-
-def _notable_ends(record: Evaluation, attribute: str, rate: str) -> Array | None:
-    """Return the least and the most that the exact rates of groups can be, (N, c, 2), where that is notable."""
-    if rate not in RATES:
-        return None
-    span = record.span(attribute, rate)
-    return Range(record.groups[attribute].rate(rate), span.low, span.high).notable_ends()
-
-
-def _known(ends: Array | None, place: int, group: int) -> tuple[float, ...]:
-    return () if ends is None else tuple(ends[place, group][~np.isnan(ends[place, group])].tolist())

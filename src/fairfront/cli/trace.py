@@ -133,14 +133,11 @@ def trace(
 
 
 def say_what_was_read(console: Console, prepared: Prepared, split: bool = True) -> None:
-    from ..objectives import count_in_words
-
     kinds = prepared.schema.kinds
     numbers = [name for name in prepared.encoder.columns if kinds[name] == "number"]
     texts = [name for name in prepared.encoder.columns if kinds[name] != "number"]
-    rows = str(prepared.n) if prepared.n == sum(prepared.sizes.values()) else f"About {prepared.n}"
     lines = [
-        f"{rows} rows. Numeric columns: {', '.join(numbers) or 'none'}.",
+        f"{prepared.schema.n} rows. Numeric columns: {', '.join(numbers) or 'none'}.",
         f"Categorical columns: {', '.join(texts) or 'none'}.",
     ]
     if split:
@@ -149,7 +146,6 @@ def say_what_was_read(console: Console, prepared: Prepared, split: bool = True) 
     said = {kind: [each.sentence for each in prepared.findings if each.kind == kind] for kind in KINDS}
     lines += [" ".join(said[kind]) for kind in KINDS[:-1] if said[kind]]
     if prepared.people.unlabelled:
-        told = count_in_words(prepared.people.unlabelled)
-        lines.append(f"Rows without {prepared.settings.target!r} were left out: {told}.")
+        lines.append(f"Rows without {prepared.settings.target!r} were left out: {prepared.people.unlabelled}.")
     tell(console, *lines)
     say(console, *said["flagged"])  # with options to copy

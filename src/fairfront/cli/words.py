@@ -13,7 +13,7 @@ import typer
 NAMES = (
     "allow approval_rate at_least at_most confidence costs cross cutoff decimal delimiter drop encoding "
     "favourable group_probabilities groups id improve incumbent incumbent_decision incumbent_score keep "
-    "labelled_only_if loss max_fits max_seconds nobody_worse min_size notion overwrite part ridge small split "
+    "labelled_only_if loss max_fits max_seconds nobody_worse min_size notion overwrite part ridge split "
     "compare control person reasons strata surrogate target text units use_sensitive "
     "weight within"
 )
@@ -95,10 +95,6 @@ AsNumbers = Annotated[Texts, option("COLUMN", "Column to read as numbers; may be
 AsDates = Annotated[Texts, option("COLUMN=FORMAT", "Dates, such as applied=%d.%m.%Y; may be repeated.", "--date")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what this command wrote there before.")]
-Small = Annotated[
-    int, option("N", "Round counts below this: 10, or 0 for exact counts, where the rows may be seen anyway.")
-]
-Data = Annotated[Path | None, path_option("With --small 0: the file that the run was traced from.")]
 Seed = Annotated[int, option("N", "Random seed.", min=0)]
 Approved = Annotated[Number, option("NUMBER", "Share of favourable decisions; the cut-off follows.")]
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from ..measures.calibration import reliability_bins
 from ..measures.moves import Sided
 from ..measures.paired import MEANS, SHARES, Change, PairedRows, effective_rows, mean_change, rounded, share_change
-from ..measures.spans import Range
 from ..objectives import Array
 
 BINS = ("predicted", "observed", "n")
@@ -66,7 +65,7 @@ def describe(rows: Rows) -> dict[str, Any]:
     """Return the fields of `Details` that come from rows.
 
     Of each rate: its change in every group and, last, overall; the change of the gaps to the reference; who changed
-    sides. Changes are differences of published rates, and their intervals rest on published people.
+    sides. Changes are differences of rates.
     """
     paired, error = rows.paired, "mse" if rows.paired.regression else "error"
     compared = [paired.by_group(place) for place in range(len(paired.attributes))]
@@ -78,7 +77,7 @@ def describe(rows: Rows) -> dict[str, Any]:
             sides = found.sides.get(rate)
             counts = {} if sides is None else _moved(sides)
             changes[rate] = counts | change.listed() | {"gap": gap.listed()}
-        n = paired.shown.groups[attribute.name].n
+        n = paired.record.groups[attribute.name].n
         bins = None
         if rows.probability is not None and attribute.codes is not None:
             bins = _calibration(paired, rows.probability, found.member)
@@ -93,15 +92,9 @@ def describe(rows: Rows) -> dict[str, Any]:
 
 
 def _moved(sides: Sided) -> dict[str, Any]:
-    """Rows that changed sides, and the least and the most that exact numbers can be where counts are rounded."""
-    rows = sides.rows
-    told = {"gained": rows.shown[0], "lost": rows.shown[1]}
-    told |= {f"{side}_{end}": values[k] for k, side in enumerate(("gained", "lost")) for end, values in _ends(rows)}
-    return {name: rounded(values, 0) for name, values in told.items()}
-
-
-def _ends(rows: Range) -> tuple[tuple[str, Array], ...]:
-    return ("least", rows.low), ("most", rows.high)
+    """Return the rows that changed sides."""
+    gained, lost = sides.rows.shown
+    return {"gained": rounded(gained, 0), "lost": rounded(lost, 0)}
 
 
 def _differing(rows: Rows) -> NDArray[np.bool_]:
@@ -125,7 +118,7 @@ def _calibration(rows: PairedRows, probabilities: Array, member: Array) -> list[
     inside = [np.flatnonzero(one) for one in member.T]
 
     def bins(probability: Array, group: NDArray[np.intp]) -> dict[str, Any] | None:
-        found = reliability_bins(probability[group], rows.good[group], rows.weight[group], rows.small)
+        found = reliability_bins(probability[group], rows.good[group], rows.weight[group], 0)
         if found is None:
             return None
         return {name: rounded(each, 0 if name == "n" else 4) for name, each in zip(BINS, found, strict=True)}

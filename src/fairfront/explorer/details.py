@@ -17,7 +17,6 @@ from ..frontier.judgement import held_rows, is_test
 from ..frontier.models import Models
 from ..frontier.rule_models import RuleModels
 from ..frontier.selection import plain_place, walk
-from ..measures.disclosure import check_small
 from ..measures.paired import PairedRows
 from ..objectives import LOSSES, Array, rates_of
 from ..records import Record
@@ -30,12 +29,12 @@ MOST_DETAILED = 150
 """Points that are described one by one; larger frontiers are thinned, evenly along the walk."""
 DECISIONS = 20_000_000
 """Decisions that are held at once: on very many rows fewer points are described."""
-VERSION = 2
+VERSION = 3
 
 
 @dataclass(frozen=True, repr=False)
 class Details(Record):
-    """Aggregates of held-out rows for some points of a frontier; no row, label or small count is in them.
+    """Aggregates of held-out rows for some points of a frontier: exact counts, but no row and no label of one.
 
     Attributes
     ----------
@@ -43,8 +42,8 @@ class Details(Record):
         Name of the rows, such as "validation".
     n : int
         Number of rows.
-    confidence, small
-        Of the intervals, each on its own; counts below ``small`` are rounded, 0 where they are exact.
+    confidence : float
+        Of the intervals, each on its own.
     weighted : bool
         Whether rates are weighted by sample weights; counts are rows.
     plain : int
@@ -64,7 +63,6 @@ class Details(Record):
     on: str
     n: int
     confidence: float
-    small: int
     weighted: bool
     plain: int
     ids: tuple[int, ...]
@@ -118,7 +116,6 @@ def describe_points(
     ids: Iterable[int] = (),
     limit: int | None = None,
     confidence: float = 0.95,
-    small: int = 10,
     sample_weight: Any = None,
 ) -> Details:
     """Compare points with the unconstrained model on rows that tracing did not see, and keep aggregates only.
@@ -137,9 +134,6 @@ def describe_points(
         evenly along its walk.
     confidence : float
         Of each interval on its own.
-    small : int
-        10: small groups are pooled and small counts rounded (`measures.disclosure`); 0: exact counts, for use where the
-        rows are kept.
 
     Returns
     -------
@@ -147,7 +141,6 @@ def describe_points(
     """
     refuse_test(on)
     check_confidence(confidence)
-    check_small(small)
     usual = min(MOST_DETAILED, max(12, DECISIONS // check_rows(X)))
     places = detailed(front, ids, usual if limit is None else check_count(limit, "limit"))
     if y is None or sensitive_features is None:
@@ -158,14 +151,13 @@ def describe_points(
     models = front.models.take(places)
     scores, decided = models.decisions(held.X, None if operating is None else operating.take(places))
     plain = int(np.flatnonzero(places == plain_place(front))[0])
-    known: dict[str, Any] = {"plain": plain, "confidence": confidence, "small": small}
+    known: dict[str, Any] = {"plain": plain, "confidence": confidence}
     paired = PairedRows.of(decided, held.labels, task, held.attributes, held.weight, **known)
     rows = Rows(paired, rates_of(front.facts.notions, task), _probability(models, held.X, scores))
     return Details(
         on=on,
         n=n,
         confidence=confidence,
-        small=small,
         weighted=paired.record.weighted,
         plain=int(front.ids[places[plain]]),
         ids=tuple(int(i) for i in front.ids[places]),

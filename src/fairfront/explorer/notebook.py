@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
 
 import numpy as np
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from ..frontier import Frontier
 from ..frontier.judgement import is_test, operating_words
 from ..frontier.selection import plain_place
-from ..measures.published import published
 from ..objectives import Array
 from ..records import html_record, html_table
 from ..validation import counted
@@ -24,7 +23,7 @@ GREY, BLUE, DARK = "#a9b3c1", "#0072b2", "#3c4654"
 
 @dataclass(frozen=True)
 class Shared:
-    """A frontier with published figures of one evaluation, never of test (``on``; None: of training), and its axes."""
+    """A frontier with the figures of one evaluation, never of test (``on``; None: of training), and its axes."""
 
     front: Frontier
     on: str | None
@@ -35,8 +34,6 @@ class Shared:
     def of(cls, front: Frontier) -> Shared:
         evaluated = [name for name in front.evaluations if not is_test(name)]
         on = "validation" if "validation" in evaluated else evaluated[0] if evaluated else None
-        if on is not None and front.record(on).sums is not None:
-            front = replace(front, evaluations={on: published(front.record(on), front.facts.task)})
         known = front.column_names(on) if on else ()
         across = next((name for name in known if name.endswith("_gap")), front.facts.gap_column)
         return cls(front, on, across, next((name for name in ("error", "mse") if name in known), "loss"))

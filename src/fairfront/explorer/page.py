@@ -19,7 +19,6 @@ from .. import __version__
 from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.judgement import is_test
-from ..measures.disclosure import check_small
 from ..storage.documents import FORMULA
 from ..storage.folders import write_file
 from ..storage.places import check_new_file
@@ -60,7 +59,6 @@ def write_explorer(
     baselines: Frontier | Mapping[str, Frontier] | None = None,
     command: str | None = None,
     python: str = PYTHON_LINE,
-    small: int = 10,
     overwrite: bool = False,
 ) -> Path:
     """Write one self-contained page in which a person sees the trade-off and chooses; return its path.
@@ -88,14 +86,10 @@ def write_explorer(
         The command that uses a model, with ``{id}`` in the place of its id.
     python : str
         The Python line that does, with ``{id}``.
-    small : int
-        10: small groups are pooled and small counts rounded (`measures.disclosure`); 0: exact counts, for a page that
-        is kept where the rows are.
     overwrite : bool
         Whether a page that fairfront wrote there before may be replaced; other files stay.
     """
     refuse_test(on)
-    check_small(small)
     if title is not None:
         check_text(title, "title")
     for name, line in (("command", command), ("python", python)):
@@ -109,10 +103,10 @@ def write_explorer(
     if X is not None:
         ids = () if chosen is None else (chosen,)
         known = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
-        details = describe_points(front, X, y, on=on, ids=ids, small=small, **known)
+        details = describe_points(front, X, y, on=on, ids=ids, **known)
     if details is not None:
-        _check_details(front, details, on, small)
-    record = page_payload(front, judged, chosen, details, named, small) | {
+        _check_details(front, details, on)
+    record = page_payload(front, judged, chosen, details, named) | {
         "title": title,
         "command": command,
         "python": python,
@@ -141,16 +135,12 @@ def _evaluation(front: Frontier, on: str, rows: bool) -> str | None:
     return others[0] if others else None
 
 
-def _check_details(front: Frontier, details: Details, on: str, small: int) -> None:
+def _check_details(front: Frontier, details: Details, on: str) -> None:
     check_instance(details, Details, "details", "what describe_points returned")
     refuse_test(details.on)
     strange = sorted(set(details.ids) - set(front.ids.tolist()))
     if strange:
         raise InputError(f"details describe id {strange[0]}, which is not on this frontier; describe its points again.")
-    if details.small < small:
-        raise InputError(
-            f"details have exact counts, expected small ones rounded; describe the points again with small={small}."
-        )
     if details.on != on and details.on not in front.evaluations:
         raise InputError(f"details are about {details.on!r} rows, expected {on!r}; pass on={details.on!r}.")
 

@@ -22,9 +22,7 @@ from ..measures.notion_figures import more_of
 from ..measures.paired import rounded
 from ..measures.promises import expected, has_ends, together
 from ..measures.proportions import normal_quantile
-from ..measures.published import published
 from ..measures.rates import DENOMINATORS
-from ..measures.spans import RateRange
 from ..objectives import NOTIONS, Array, Task, rates_of
 from .comparison import base64_of
 from .details import Details, detailed
@@ -50,7 +48,6 @@ def page_payload(
     chosen: int | None,
     details: Details | None,
     baselines: Mapping[str, Frontier],
-    small: int,
 ) -> dict[str, Any]:
     shown = {name: record for name, record in front.evaluations.items() if not is_test(name)}
     described = detailed(front, () if chosen is None else (chosen,))
@@ -58,12 +55,11 @@ def page_payload(
     return {
         "facts": facts | {"notes": [*facts["notes"], *_of_others(facts["notes"], baselines)]},
         "points": _points(front),
-        "parts": [_part(front, shown[name], front.facts, small) for name in sorted(shown, key=lambda name: name != on)],
-        "baselines": [_baseline(front, name, other, on, small) for name, other in baselines.items()],
+        "parts": [_part(front, shown[name], front.facts) for name in sorted(shown, key=lambda name: name != on)],
+        "baselines": [_baseline(front, name, other, on) for name, other in baselines.items()],
         "moved": most_moved(front, described),
         "details": details and {k: v for k, v in vars(details).items() if k not in ("plain", "version")},
         "chosen": None if chosen is None else front.place(chosen),
-        "small": small,
     }
 
 
@@ -80,7 +76,7 @@ def facts_of(front: Frontier) -> dict[str, Any]:
         ],
         "notes": list(notes_of(front)),
         "rates": rates_of(facts.notions, task),
-        "left_out": facts.told_left_out,
+        "left_out": facts.left_out,
         "larger": [name for name in columns if larger_is_better(name)],
     }
 
@@ -116,23 +112,21 @@ def _points(front: Frontier) -> dict[str, Any]:
     }
 
 
-def _baseline(front: Frontier, name: str, other: Frontier, on: str | None, small: int) -> dict[str, Any]:
+def _baseline(front: Frontier, name: str, other: Frontier, on: str | None) -> dict[str, Any]:
     if on is None:
         raise InputError("baselines are compared on rates, expected an evaluation; call front.evaluate(...) first.")
     if on not in other.evaluations:
         raise InputError(f"both frontiers need the evaluation {on!r}; call evaluate on the same rows.")
     check_comparable(front.evaluations[on], other.evaluations[on])
-    part, names = _part(other, other.evaluations[on], front.facts, small), other.models.names
+    part, names = _part(other, other.evaluations[on], front.facts), other.models.names
     points = [str(label) for label in (names if names is not None else other.ids)]
     return {"name": name, "points": points, "columns": part["columns"], "attributes": part["attributes"]}
 
 
-def _part(front: Frontier, record: Evaluation, facts: Facts, small: int) -> dict[str, Any]:
-    """Published counts and what follows from them, unless small is 0."""
+def _part(front: Frontier, record: Evaluation, facts: Facts) -> dict[str, Any]:
     task = facts.task
-    record = published(record, task) if small else record
     sure = [name for name in record.columns if (name == "error" or Column.of(name).gap) and has_ends(record, name)]
-    return {name: getattr(record, name) for name in ("name", "n", "weighted", "small")} | {
+    return {name: getattr(record, name) for name in ("name", "n", "weighted")} | {
         "effective": float(record.effective_n or record.n),
         "confidence": CONFIDENCE,
         "operating": operating_words(record, facts),
@@ -143,17 +137,13 @@ def _part(front: Frontier, record: Evaluation, facts: Facts, small: int) -> dict
         "upper": {name: packed(together(record, name, CONFIDENCE)) for name in sure},
         "promised": {name: packed(promised(front, record, name, CONFIDENCE)) for name in sure if front.facts.trained},
         "expected": {name: packed(expected(record, name)) for name in sure},
-        "could_be": {
-            name: [packed(end, "f4") for end in (span.low, span.high)]
-            for name, span in ((name, record.range(name)) for name in record.columns if record.small)
-        },
         "attributes": [_attribute(name, rates, record, task) for name, rates in record.groups.items()],
     }
 
 
 def _attribute(name: str, rates: PerGroup, record: Evaluation, task: Task) -> dict[str, Any]:
-    """Recalls of single classes are rates ``recall:k``; ``spans`` are what exact rates can be, and the fewest rows."""
-    sizes, ranges = record.sizes.get(name), record.ranges.get(name, {})
+    """Recalls of single classes are rates ``recall:k``; ``behind`` are the effective rows that rates rest on."""
+    sizes = record.sizes.get(name)
     more = [name for name in more_of(record) if name not in RATIO_OF]
     kept, c = [r for r in (*rates.names, *more) if r not in ("accuracy", "recall")], len(rates.levels)
     found = {
@@ -164,12 +154,11 @@ def _attribute(name: str, rates: PerGroup, record: Evaluation, task: Task) -> di
         "shares": isinstance(rates, GroupRates),
         "behind": {},
         "rates": {r: packed(rates.rate(r), "f4") for r in kept},
-        "spans": {r: _span(ranges[r]) for r in kept if r in ranges},
         "z": _together(c),
     }
     if not isinstance(rates, GroupRates):
         return found
-    own = {r: _span(ranges[r])["least"] for r in more}  # of every model
+    own = {r: rounded(record.span(name, r).least.ravel(), 3) for r in more}  # of every model
     found["behind"] = own | {r: rounded(rows_behind(rates, r, sizes), 3) for r in kept if r in DENOMINATORS}
     known = [rows_behind(rates, "tpr", None), rows_behind(rates, "fpr", None)]
     if isinstance(rates, ClassRates):
@@ -181,24 +170,12 @@ def _attribute(name: str, rates: PerGroup, record: Evaluation, task: Task) -> di
             "rows": {key: rounded(np.round(rows[:, k]), 0) for key, k in every.items()},
             "behind": {key: rounded(behind[:, k], 3) for key, k in every.items()},
             "rates": {key: packed(rates.recall[:, :, k], "f4") for key, k in every.items()},
-            "spans": {key: _span(ranges["recall"], k) for key, k in every.items() if ranges},
             "z": _together(c, len(task.classes)),
         }
     elif rates.labelled is not None:
         known = list(rates.labelled.T)
     found["labels"] = {key: rounded(np.round(n), 0) for key, n in zip(("positives", "negatives"), known, strict=True)}
     return found
-
-
-def _span(known: RateRange, *classes: int) -> dict[str, Any]:
-    def of(end: Array) -> Array:
-        return end[..., classes[0]] if classes else end
-
-    return {
-        "low": packed(of(known.low), "f4"),
-        "high": packed(of(known.high), "f4"),
-        "least": rounded(of(known.least).reshape(-1), 3),
-    }
 
 
 def _together(c: int, classes: int = 1) -> float:

@@ -160,7 +160,7 @@ class PairedRows:
     wrong: NDArray[Any]
     record: Evaluation
     confidence: float
-    small: int
+    small: int = 0
 
     @classmethod
     def of(

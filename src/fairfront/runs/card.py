@@ -1,9 +1,7 @@
 """The card's record: the facts that a person who answers for a model is asked for, as plain values for JSON.
 
 Built once, from the run, the decision and the figures on rows that did not train the model; both pages are drawn from
-it. An estimate is ``[value, lower, upper]``, with None where it
-is not known, or a text that says why there is none; two more entries are the least and the most that the
-exact value can be where counts are rounded.
+it. An estimate is ``[value, lower, upper]``, with None where it is not known, or a text that says why there is none.
 """
 
 from __future__ import annotations
@@ -28,17 +26,17 @@ from ..validation import check_mapping, check_text
 from .card_data import data_of
 from .decision import Decision
 from .options import main_gaps, plain_id
-from .parts import CALIBRATION, COUNTS, FIGURES, RATES, TOLD, estimate_of
+from .parts import CALIBRATION, FIGURES, RATES, TOLD, estimate_of
 from .settings import Settings
 from .validation_part import of_evaluation
 
 if TYPE_CHECKING:
     from .run import Run
 
-FORMAT, SCHEMA = "fairfront card", 2
-BEFORE = ("group", "status", "rows", "labelled_favourable", "base_rate", *COUNTS, *RATES)
+FORMAT, SCHEMA = "fairfront card", 3
+BEFORE = ("group", "status", "rows", "labelled_favourable", "base_rate", *RATES)
 LINE = (*BEFORE, *CALIBRATION)
-WORST = ("attribute", "figure", "of", *TOLD, "between", "sure", "people", "upper_between", "not_compared")
+WORST = ("attribute", "figure", "of", *TOLD, "between", "people", "upper_between", "not_compared")
 
 
 def card_of(run: Run, decision: Decision) -> dict[str, Any]:
@@ -130,7 +128,7 @@ def _operating(run: Run, decision: Decision) -> dict[str, Any] | None:
 
 def _groups(run: Run) -> list[dict[str, Any]]:
     facts = run.frontier.facts
-    left_out = dict(facts.told_left_out)
+    left_out = dict(facts.left_out)
     return [
         {
             "attribute": name,
@@ -163,7 +161,7 @@ def _part(run: Run, decided: int, name: str, own: Mapping[str, Any], plain: Mapp
         )
     names = [each for each, _ in run.frontier.facts.sensitive if each in own["groups"]]
     before = {(each["attribute"], each["figure"]): each for each in plain["worst"]}
-    known = {key: own[key] for key in ("rows", "confidence", "rounded_below", "weighted")}
+    known = {key: own[key] for key in ("rows", "confidence", "weighted")}
     return {
         "source": _source(run, name),
         **known,

@@ -9,13 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..measures.disclosure import EXACT, ROUNDED
 from ..measures.figures import MORE, MORE_VALUES, VALUES, rate_words
 from ..measures.lines import ALL, REFERENCE
 from ..measures.moves import OVERALL
-from ..measures.spans import count_ends, with_ends
 from .options import in_words
-from .parts import RATES, base_ends, estimate_of
+from .parts import RATES, estimate_of
 
 HEADS = {
     "auc": "AUC",
@@ -95,15 +93,12 @@ def count(value: Any) -> str:
 
 
 def estimate(value: Any, figure: str = "") -> str:
-    """Of ``[value, lower, upper]``: ``0.123 (0.100 to 0.150)``, without ends where they are not known.
-
-    Two more entries are what the exact value can be where counts are rounded: ``0.09-0.16 (0.071 to 0.202)``.
-    """
+    """Of ``[value, lower, upper]``: ``0.123 (0.100 to 0.150)``, without ends where they are not known."""
     if value is None or isinstance(value, str):
         return number(value)
-    middle, low, high, *could_be = value
+    middle, low, high = value
     ends = "" if low is None else f" ({written(low, figure)} to {written(high, figure)})"
-    return with_ends(written(middle, figure), could_be, significant if figure in VALUES else None) + ends
+    return written(middle, figure) + ends
 
 
 def difference(value: Any, figure: str = "") -> str:
@@ -131,9 +126,9 @@ def rates_table(parts: Mapping[str, Any], names: Iterable[str], most: int | None
     rates = [key for key in RATES if any(key in line for *_, line in lines)]
     labelled, moved = any("base_rate" in line for *_, line in lines), any(part["moves"] for part in parts.values())
     for part, name, line in lines:
-        cells = [part, name if line["status"] != ALL else "", line["group"], _count(line, "rows", "rows_could_be")]
+        cells = [part, name if line["status"] != ALL else "", line["group"], count(line["rows"])]
         if labelled:
-            cells += [_count(line, "labelled_favourable", "labelled_could_be"), _base_rate(line)]
+            cells += [count(line.get("labelled_favourable")), _base_rate(line)]
         cells += [estimate(line[key], key) if key in line else "" for key in rates]
         rows.append((*cells, *([_sides(parts[part], name, line)] if moved else [])))
     heads = ["part", "attribute", "group", "rows", *(["labelled favourable", "base rate"] if labelled else [])]
@@ -152,12 +147,8 @@ def _group_lines(part: Mapping[str, Any], names: Sequence[str], most: int | None
     yield from ((names[0], line) for line in part["groups"][names[0]] if line["status"] == ALL)
 
 
-def _count(line: Mapping[str, Any], name: str, could_be: str) -> str:
-    return count_ends(line[name], line[could_be]) if could_be in line else count(line.get(name))
-
-
 def _base_rate(line: Mapping[str, Any]) -> str:
-    return with_ends(number(line["base_rate"], 3), base_ends(line)) if "base_rate" in line else ""
+    return number(line["base_rate"], 3) if "base_rate" in line else ""
 
 
 def _sides(part: Mapping[str, Any], name: str, line: Mapping[str, Any]) -> str:
@@ -165,7 +156,7 @@ def _sides(part: Mapping[str, Any], name: str, line: Mapping[str, Any]) -> str:
     found = [each for each in part["moves"].get(name, ()) if each["group"] == group]
     if not found:
         return ""
-    return " / ".join(count_ends(found[0][side][0], found[0][side][1:]) for side in ("gained", "lost"))
+    return " / ".join(count(found[0][side]) for side in ("gained", "lost"))
 
 
 def worst_table(card: Mapping[str, Any], parts: Mapping[str, Any], wanted: Sequence[str] = ()) -> Table:
@@ -181,15 +172,11 @@ def worst_table(card: Mapping[str, Any], parts: Mapping[str, Any], wanted: Seque
     heads = ("part", "attribute", "worst", "this model", plain, *pair)
     left_out = any(each["not_compared"] for _, each in found)
     rows = [
-        (part, each["attribute"], _contrast(each), *_pair(each, _by_group(parts[part], each["attribute"])))
+        (part, each["attribute"], _contrast(each), *_pair(each))
         + ((", ".join(each["not_compared"]) or "none",) if left_out else ())
         for part, each in found
     ]
     return Table((*heads, "not compared: too few") if left_out else heads, tuple(rows))
-
-
-def _by_group(part: Mapping[str, Any], attribute: str) -> dict[str, Any]:
-    return {line["group"]: line for line in part["groups"].get(attribute, ())}
 
 
 def _contrast(each: Mapping[str, Any]) -> str:
@@ -197,16 +184,12 @@ def _contrast(each: Mapping[str, Any]) -> str:
     return in_words(each["figure"]) + (f" ({rate_words(each['of'])})" if each.get("of") else "")
 
 
-def _pair(each: Mapping[str, Any], lines: Mapping[str, Any]) -> tuple[str, ...]:
+def _pair(each: Mapping[str, Any]) -> tuple[str, ...]:
     if each["value"] is None:
         return ("not defined: fewer than two groups have it", "", "", "", "")
     figure, plain = each["figure"].removesuffix("_gap"), each["unconstrained"]
-    labels = {"tpr": {"labelled_could_be"}, "fpr": {"rows_could_be", "labelled_could_be"}}
-    rounded = labels.get(each.get("of", figure), {"rows_could_be"})
-    about = ["about " if rounded & set(lines.get(group, ())) else "" for group in each["between"]]
-    people = [f" ({some}{count(n)})" for some, n in zip(about, each["people"], strict=False)] or ["", ""]
-    perhaps = "" if each.get("sure", True) else "perhaps "
-    pair = [f"{perhaps}{group}{n}" for group, n in zip(each["between"], people, strict=True)]
+    people = [f" ({count(n)})" for n in each["people"]] or ["", ""]
+    pair = [f"{group}{n}" for group, n in zip(each["between"], people, strict=True)]
     bound = (
         "the same pair" if set(each["upper_between"]) == set(each["between"]) else " and ".join(each["upper_between"])
     )
@@ -224,19 +207,9 @@ def bound_words(card: Mapping[str, Any], attribute: str) -> str:
     ]
     said = f"Groups of {attribute} are given as probabilities: rows are counted by their shares."
     if not told:
-        return (
-            f"{said} Bounds on gaps between people are not given: a group has a small count, or values are predicted."
-        )
+        return f"{said} Bounds on gaps between people are not given: values are predicted."
     bounds = "if probabilities are right, without sampling error (Kallus, Mao and Zhou 2022)"
     return f"{said} What gaps between people can be on test, {bounds}: {'; '.join(told)}."
-
-
-def count_words(parts: Mapping[str, Any]) -> Iterator[str]:
-    """Say which counts are rounded: those of other files are, whose rows are not there when a model is chosen."""
-    for words, small in ((ROUNDED, True), (EXACT, False)):
-        some = [name for name, part in parts.items() if bool(part["rounded_below"]) == small]
-        if some:
-            yield words if len(some) == len(parts) else f"On {', '.join(some)}: {words[0].lower()}{words[1:]}"
 
 
 def main_lines(found: Mapping[str, Any]) -> int:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..objectives.people import FEWEST
-from ..tables.encoder import RARE, NumberBlock, TableEncoder
+from ..tables.encoder import FEWEST, RARE, NumberBlock, TableEncoder
 from ..validation import counted
 from .card_blocks import Section, Table, fields_table, significant
 
@@ -114,8 +113,7 @@ def _periods(periods: Sequence[Mapping[str, Any]], known: Mapping[str, Any]) -> 
         ]
         told = ", ".join(f"{name} {' to '.join(end.partition('T')[0] for end in some)}" for name, some in ends)
         about = "" if period["split"] else " (not what rows are split by)"
-        beyond = "" if said else " (ten rows of each part lie at or beyond each end)"
-        said.append((f"Period of {period['column']}", f"{told}{about}{beyond}"))
+        said.append((f"Period of {period['column']}", f"{told}{about}"))
     return said or [("Period", "not known: no column that was read has dates")]
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from ..measures.figures import VALUES, Column, larger_is_better
-from ..measures.spans import notable, with_ends
-from .card_blocks import Section, Table, significant, written
+from ..measures.figures import Column, larger_is_better
+from .card_blocks import Section, Table, written
 from .options import in_words
 
 SAID = (
@@ -25,7 +24,7 @@ def promises_section(card: Mapping[str, Any]) -> Section:
     rows = []
     for each in card["decision"]["promises"]:
         bound = "at most" if each["most"] else "at least"
-        figure, ends = each["figure"], each.get("could_be", ())
+        figure = each["figure"]
         asked, mean, promised, noise = (
             _told(figure, each.get(key)) for key in ("asked", "expected", "promised", "noise")
         )
@@ -33,11 +32,11 @@ def promises_section(card: Mapping[str, Any]) -> Section:
             (
                 in_words(figure),
                 f"{bound} {asked}" if asked else "",
-                f"{_told(figure, each['observed'], ends)} on {each['on']} ({each['rows']} rows)",
-                f"{bound} {mean}" if ends else mean,
+                f"{_told(figure, each['observed'])} on {each['on']} ({each['rows']} rows)",
+                mean,
                 f"{bound} {promised} ({each['confidence']:.0%})",
                 *_held(each, any("held_out" in one for one in card["decision"]["promises"])),
-                _told(figure, *_measured(card, figure)),
+                _told(figure, _measured(card, figure)),
                 noise,
             )
         )
@@ -54,31 +53,24 @@ def _held(told: Mapping[str, Any], shown: bool) -> tuple[str, ...]:
     return (f"{said} ({other['rows']} rows)" if other and said else "",) if shown else ()
 
 
-def _told(figure: str, value: Any, ends: Sequence[float] = ()) -> str:
-    """Write a number of a figure, or what it can be; nothing where it is not known."""
-    of = Column.of(figure).figure
-    known = isinstance(value, (int, float))
-    return with_ends(written(value, of), ends, significant if of in VALUES else None) if known else ""
+def _told(figure: str, value: Any) -> str:
+    """Write a number of a figure; nothing where it is not known."""
+    return written(value, Column.of(figure).figure) if isinstance(value, (int, float)) else ""
 
 
-def _measured(card: Mapping[str, Any], figure: str) -> tuple[Any, list[float]]:
-    """Return the figure on test and what it can be: of several attributes the worst, None where it is not known."""
+def _measured(card: Mapping[str, Any], figure: str) -> Any:
+    """Return the figure on test: of several attributes the worst, None where it is not known."""
     test, column = card["parts"].get("test"), Column.of(figure)
     if test is None:
-        return None, []
+        return None
     if figure in test["figures"]:
-        value, _, _, *ends = test["figures"][figure]["chosen"]
-        return value, ends
+        return test["figures"][figure]["chosen"][0]
     found = [
-        each
+        each["value"]
         for each in test["worst"]
         if each["figure"] == column.kind
         and column.attribute in ("", each["attribute"])
         and isinstance(each["value"], (int, float))
     ]
-    if not found:
-        return None, []
     worst = min if larger_is_better(figure) else max
-    spans = [[each["value"], each.get("least", each["value"]), each.get("most", each["value"])] for each in found]
-    value, least, most = (worst(some) for some in zip(*spans, strict=True))
-    return value, [least, most] if notable(value, least, most, means=column.figure in VALUES) else []
+    return worst(found, default=None)

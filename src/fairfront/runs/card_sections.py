@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from ..frontier.frontier_figures import BOTH
 from ..measures.figures import Column
-from ..measures.spans import with_ends
 from ..objectives import LOSSES
-from ..objectives.people import FEWEST
+from ..tables.encoder import FEWEST
 from ..validation import counted
 from .card import ABOUT
 from .card_appendix import MOST_GROUPS, appendix, is_crowded, shown_parts
@@ -25,7 +25,6 @@ from .card_blocks import (
     Table,
     bound_words,
     coefficient_table,
-    count_words,
     difference,
     estimate,
     fields_table,
@@ -43,7 +42,7 @@ from .parts import FIGURES, estimate_of
 
 NOT_GIVEN = "not given"
 NO_FIGURE = dict.fromkeys(("chosen", "unconstrained", "difference"))
-"""Where a figure is not published, because it rests on a few people."""
+"""Where a part has no such figure."""
 LIMITS = (
     "Labels are taken as they are. If they record past decisions or unequal measurement, a small gap here says little "
     "about people's lives.",
@@ -52,10 +51,9 @@ LIMITS = (
     "Not evaluated for any other use. This card reports measurements and draws no legal conclusion.",
 )
 PAIRED = (
-    "Differences are paired, on the same rows: error and approval rate from the rows that changed (Agresti and Min), "
-    "or the most that can have changed where counts are rounded, which makes intervals wider; AUC and Gini by DeLong's "
-    "variance, KS from the rows that the two models put on different sides of their best cut-offs. KS itself is a "
-    "maximum, too high where rows are few: the lower end of its interval allows for that."
+    "Differences are paired, on the same rows: error and approval rate from the rows that changed (Agresti and Min); "
+    "AUC and Gini by DeLong's variance, KS from the rows that the two models put on different sides of their best "
+    "cut-offs. KS itself is a maximum, too high where rows are few: the lower end of its interval allows for that."
 )
 PAIRED_MEANS = "Differences are paired, on the same rows, with the normal interval of their mean."
 
@@ -139,6 +137,13 @@ def _performance(card: Mapping[str, Any]) -> Section:
 
 
 def _chosen_on(card: Mapping[str, Any]) -> str:
+    """Name the rows that the rule read."""
+    if BOTH in {each["on"] for each in card["decision"]["promises"]}:
+        return "validation and training rows, each of these judged without itself"
+    return _listed_on(card)
+
+
+def _listed_on(card: Mapping[str, Any]) -> str:
     """Name the rows that the listed figures are of: validation, or without it the training rows left out."""
     return "validation" if "validation" in card["parts"] else "training rows, each judged without itself"
 
@@ -161,26 +166,21 @@ def _groups(card: Mapping[str, Any]) -> Section:
         test = {name: part for name, part in parts.items() if name == "test"}
         blocks += [worst_table(card, parts, card["model"]["gaps"]), rates_table(test, names, MOST_GROUPS)]
         blocks += [shifts_table(test)] if card["model"]["task"] == "regression" else []
-        blocks.append(" ".join((*_group_words(card), *count_words(card["parts"]))))
+        blocks.append(" ".join(_group_words(card)))
     return Section("Groups on test, and worst gaps", tuple(blocks))
 
 
 def _grown(card: Mapping[str, Any]) -> Iterator[str]:
-    """Say which gaps of other criteria are larger on test than those of the unconstrained model, or may be."""
-    sure: list[str] = []
-    open_: list[str] = []
+    """Say which gaps of other criteria are larger on test than those of the unconstrained model."""
+    larger: list[str] = []
     for each in card["parts"]["test"]["worst"]:
         after, before, figure = estimate_of(each), each["unconstrained"], each["figure"]
         other = figure.endswith("_gap") and figure not in (*card["model"]["gaps"], "odds_gap")
-        if other and None not in (after[0], before[0]):
-            (least, most), (low, high) = (found[3:] or (found[0], found[0]) for found in (after, before))
+        if other and None not in (after[0], before[0]) and after[0] > before[0]:
             now, then = (estimate(found, figure.removesuffix("_gap")) for found in (after, before))
-            to = sure if least > high else open_ if most > low else []
-            to.append(f"{in_words(figure)} by {each['attribute']} {now}, before {then}")
-    if sure:
-        yield f"Other gaps that are larger on test than those of the unconstrained model: {'; '.join(sure)}."
-    if open_:
-        yield f"Other gaps of which rounded counts leave open whether they are larger on test: {'; '.join(open_)}."
+            larger.append(f"{in_words(figure)} by {each['attribute']} {now}, before {then}")
+    if larger:
+        yield f"Other gaps that are larger on test than those of the unconstrained model: {'; '.join(larger)}."
 
 
 def _group_words(card: Mapping[str, Any]) -> Iterator[str]:
@@ -191,8 +191,6 @@ def _group_words(card: Mapping[str, Any]) -> Iterator[str]:
         "that of another pair, of fewer people."
     )
     yield from _grown(card)
-    if any(not each.get("sure", True) for part in card["parts"].values() for each in part["worst"]):
-        yield "Perhaps: rounded counts leave open which pair of groups it is."
     if model["task"] != "regression" and model["id"] != model["unconstrained"]:
         yield "Newly approved, declined: rows that the unconstrained model decides otherwise."
     if any(part["weighted"] for part in card["parts"].values()):
@@ -248,7 +246,7 @@ def _coefficient_words(card: Mapping[str, Any]) -> str:
 
 def _alternatives(card: Mapping[str, Any]) -> Section:
     decision, id = card["decision"], card["model"]["id"]
-    names = [name for name in decision["alternatives"][0] if name not in ("id", "mark", "shown", "could_be")]
+    names = [name for name in decision["alternatives"][0] if name not in ("id", "mark", "shown")]
     rows = []
     for each in decision["alternatives"]:
         chosen = " (chosen)" if each["id"] == id else ""
@@ -276,7 +274,7 @@ def _over(card: Mapping[str, Any]) -> Iterator[str]:
     names = [each["attribute"] for each in card["groups"]]
     model = card["model"]
     loss = f"Loss (here the {model['loss']})" if model["units"] == "rates" else "Loss"
-    yield f"{loss} and its gap are those of {model['measured_on']}, the other figures those of {_chosen_on(card)}."
+    yield f"{loss} and its gap are those of {model['measured_on']}, the other figures those of {_listed_on(card)}."
     if len(names) > 1:
         yield (
             f"Gaps here are the largest over {' and '.join(names)} (ratios the smallest), and upper bounds hold for "
@@ -286,8 +284,7 @@ def _over(card: Mapping[str, Any]) -> Iterator[str]:
 
 def _figure(card: Mapping[str, Any], each: Mapping[str, Any], name: str) -> str:
     value, values = each[name], card["model"]["task"] == "regression"
-    text = significant(value) if values and value is not None else number(value)
-    return with_ends(text, each.get("could_be", {}).get(name, ()), significant if values else None)
+    return significant(value) if values and value is not None else number(value)
 
 
 def _limits(card: Mapping[str, Any]) -> Section:

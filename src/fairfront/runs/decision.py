@@ -9,22 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..exceptions import InputError
 from ..frontier.cautions import notes_of
 from ..frontier.choice import choice_of, unread_words
+from ..frontier.frontier_figures import BOTH
 from ..frontier.held_out import HELD_OUT
 from ..frontier.selection import Rule
-from ..measures.disclosure import LIMIT
 from ..measures.figures import Column, larger_is_better
 from ..records import Record
-from ..validation import refuse
 from .manifest import now
 from .options import indistinct_words, mark_words, options_of
 
 if TYPE_CHECKING:
     from .run import Run
 
-FORMAT, SCHEMA = "fairfront decision", 4
+FORMAT, SCHEMA = "fairfront decision", 5
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,10 +31,9 @@ class Decision(Record):
 
     ``candidates`` are the options that the commands listed, with their figures on validation, and the chosen point
     where it was not one of them (``shown`` is then False); ``opened`` counts how many times the test part has been
-    looked at in this run, this time included. ``run`` is the checksum of the run's other files; ``small`` is 0 where
-    the rule read exact counts. ``operating`` is the rule and the cut-off of the model, None at 0.5; ``notes`` say what
-    else has to be known to read the figures and what speaks against the choice, ``footnotes`` what marks mean;
-    ``about`` are the fields of the card that people fill.
+    looked at in this run, this time included. ``run`` is the checksum of the run's other files; ``operating`` is the
+    rule and the cut-off of the model, None at 0.5; ``notes`` say what else has to be known to read the figures and what
+    speaks against the choice, ``footnotes`` what marks mean; ``about`` are the fields of the card that people fill.
     """
 
     id: int
@@ -49,7 +46,6 @@ class Decision(Record):
     candidates: tuple[Mapping[str, Any], ...]
     data: str | None
     run: str | None = None
-    small: int = LIMIT
     operating: Mapping[str, Any] | None = None
     notes: tuple[str, ...] = ()
     footnotes: tuple[str, ...] = ()
@@ -99,16 +95,11 @@ def candidates(run: Run, id: int) -> tuple[dict[str, Any], ...]:
     return tuple(each.to_json(shown=each.id in listed) for each in options)
 
 
-def decided(
-    run: Run, id: int, rule: Mapping[str, Any], reason: str, by: str, about: Mapping[str, str], published: Run | None
-) -> Decision:
-    if published is not None and not isinstance(published, type(run)):
-        raise refuse("published", published, "this run with rounded counts, or None")
+def decided(run: Run, id: int, rule: Mapping[str, Any], reason: str, by: str, about: Mapping[str, str]) -> Decision:
     front, point = run.frontier, run.frontier.operating()
     options = options_of(front, dict.fromkeys((*run.listed, id)))
     own = [option for option in options if option.id == id]
     unsure = [said for gap in _gaps_of(rule) if (said := indistinct_words(front, gap, rule.get("confidence", 0.95)))]
-    unsure += [] if published is None else _other_choice(published, id, rule)
     unsure += [said] if "confidence" in rule and (said := unread_words(front, rule.get("on"))) else []
     given = {name: value for name, value in rule.items() if value is not None or name == "confidence"}
     operating = None
@@ -126,7 +117,6 @@ def decided(
         candidates=candidates(run, id),
         data=run.manifest["data"].get("sha256"),
         run=run.checksum,
-        small=0 if run.exact else LIMIT,
         operating=operating,
         about=dict(about),
         promises=promises_of(run, id, rule),
@@ -145,7 +135,7 @@ def promises_of(run: Run, id: int, rule: Mapping[str, Any]) -> tuple[dict[str, A
     rows = run.manifest["split"]["rows"].get("test")
     told = () if found is None else tuple(found.to_json(rows))
     other = run.frontier.evaluations.get(HELD_OUT)
-    if found is not None and other is not None and found.on != HELD_OUT:  # judged too, and not read
+    if found is not None and other is not None and found.on not in (HELD_OUT, BOTH):  # judged too, and not read
         known = [each["figure"] for each in told if other.parts(each["figure"])]
         seen = {name: {"observed": _plain(float(other.figure(name)[found.place])), "rows": other.n} for name in known}
         told = tuple({**each, HELD_OUT: seen[each["figure"]]} if each["figure"] in seen else each for each in told)
@@ -160,15 +150,3 @@ def _plain(value: Any) -> Any:
 def _gaps_of(rule: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the gaps that a rule is about."""
     return tuple(filter(None, (rule.get("least"), *(rule.get("at_most") or {}))))
-
-
-def _other_choice(published: Run, id: int, rule: Mapping[str, Any]) -> list[str]:
-    """Say that a rule took another model by exact counts than it does by the rounded ones of the run."""
-    if "confidence" not in rule:  # not a rule on columns
-        return []
-    try:
-        other = f"takes id {published.choose(**rule)}"
-    except InputError:
-        other = "finds no model"
-    told = f"By exact counts the rule takes id {id}; by the rounded counts of the run, which others see, it {other}."
-    return [] if other == f"takes id {id}" else [told]

@@ -22,10 +22,7 @@ from ..frontier import Frontier
 from ..frontier.evaluation_files import evaluation_content, stored_evaluation
 from ..frontier.judgement import encode_labels, is_test
 from ..measures import Evaluation
-from ..measures.disclosure import POOLED
-from ..measures.published import published
-from ..objectives import GroupProbabilities, count_in_words
-from ..objectives.people import FEWEST
+from ..objectives import GroupProbabilities
 from ..records import Record
 from ..storage.folders import make_folder
 from ..storage.packages import read_package, write_package
@@ -39,6 +36,7 @@ from ..tables.target import read_target, ungrouped_notes
 from ..validation import check_flag, check_names, check_progress, check_text
 from .manifest import SCHEMA, now, opening_of
 from .parts import judged_points
+from .preparation import FEWEST_ROWS
 from .rows import Part, People, people_of, uncompared
 from .settings import Settings
 
@@ -102,13 +100,12 @@ def judged_rows(
     source = open_source(data, missing=(*settings.missing, *marks), **opening)
     facts, own = run.frontier.facts, _known_file(run, source, name)
     part, people, noted, periods = _read(run, source, settings, decimal, check_progress(progress))
-    few, out = dict(uncompared(facts, people.groups, settings.cross, FEWEST)), dict(facts.told_left_out)
-    left_out = tuple((name, (*out.get(name, ()), *few.get(name, ()))) for name in {**out, **few})
-    front = replace(run.frontier, facts=replace(facts, left_out=left_out))  # as files of the run have it
+    few, out = dict(uncompared(facts, people.groups, settings.cross, FEWEST_ROWS)), dict(facts.left_out)
+    left_out = tuple((name, tuple(dict.fromkeys((*out.get(name, ()), *few.get(name, ()))))) for name in {**out, **few})
+    front = replace(run.frontier, facts=replace(facts, left_out=left_out))
     with warnings.catch_warnings(action="ignore", category=GroupWarning):  # notes say what is left of them
         record = front.evaluate(part.X, part.y, **part.people, **part.within, name=name).evaluations[name]
         points = judged_points(front, part, settings, progress, name=name)
-    record = published(record, facts.task)
     notes = (*own, *source.notes, *_row_notes(people, settings), *noted, *_group_notes(record, front))
     for sentence in notes:
         warnings.warn(f"{name}: {sentence}", FairfrontWarning, stacklevel=3)
@@ -175,8 +172,10 @@ def _read(
     groups: Any = people.groups
     if not isinstance(groups, GroupProbabilities):
         groups = {name: codes.take() for name, codes in groups.items()}
-    if len(used) < FEWEST:
-        raise InputError(f"{source.title} has fewer than {FEWEST} rows to judge, expected more; no figures of so few.")
+    if len(used) < FEWEST_ROWS:
+        raise InputError(
+            f"{source.title} has fewer than {FEWEST_ROWS} rows to judge, expected more: rates of so few say nothing."
+        )
     part = Part(X[used], people.labels.take(), groups, people.weight, control=people.control)
     return part, people, unknown_notes(strange, schema.n), periods
 
@@ -215,24 +214,23 @@ def _encoded(run: Run, source: Source, decimal: Decimal | None, on_progress: Any
 
 def _row_notes(people: People, settings: Settings) -> Iterator[str]:
     if people.unlabelled:
-        yield f"rows without {settings.target!r} were left out: {count_in_words(people.unlabelled)}."
+        yield f"rows without {settings.target!r} were left out: {people.unlabelled}."
     if people.idle:
-        yield f"rows with 0 in {settings.weight!r} were left out: {count_in_words(people.idle)}."
+        yield f"rows with 0 in {settings.weight!r} were left out: {people.idle}."
     if not isinstance(people.groups, GroupProbabilities):
         yield from ungrouped_notes(people.groups)
 
 
 def _group_notes(record: Evaluation, front: Frontier) -> Iterator[str]:
-    """Names of groups of few people are not among published ones."""
     trained = dict(front.facts.sensitive)
     for name, rates in record.groups.items():
         known, levels = trained.get(name, rates.levels), rates.levels
-        new = [level for level in levels if level not in (*known, POOLED)]
+        new = [level for level in levels if level not in known]
         gone = [level for level in known if level not in levels]
         if new:
             yield f"groups of {name!r} that training did not compare: {', '.join(new)}."
         if gone:
-            yield f"groups of {name!r} with no or few rows here: {', '.join(gone)}."
+            yield f"groups of {name!r} with no rows here: {', '.join(gone)}."
         if levels[-1] != known[-1]:
             yield f"the reference group of {name!r} is {levels[-1]!r} here."
 
@@ -261,6 +259,7 @@ def read_external(folder: Path, front: Frontier) -> tuple[Frontier, dict[str, Ex
     for file in sorted((folder / EVALUATIONS).glob("*.json")):
         content, arrays = read_package(file.parent, file.stem, KIND, SCHEMA)
         record, about = stored_evaluation(content["evaluation"], arrays), content["about"]
+        record = replace(record, task=front.facts.task) if record.sums else record
         tuples = {name: tuple(about[name]) for name in ("missing", "notes")}
         found[file.stem], records[file.stem] = External(**{**about, **tuples}), record
         if record.name != file.stem or record.n_models != len(front):

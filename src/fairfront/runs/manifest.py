@@ -18,7 +18,6 @@ import threadpoolctl
 
 from .. import __version__
 from ..exceptions import ChangedError, InputError
-from ..objectives.people import FEWER, FEWEST
 from ..storage.documents import parse_json, read_json
 from ..storage.inventory import Inventory, Known
 from ..storage.places import CHECKSUMS, MANIFEST, anything
@@ -27,7 +26,7 @@ from .preparation import Prepared
 from .settings import Settings
 
 FORMAT = "fairfront manifest"
-SCHEMA = 4
+SCHEMA = 5
 """The layout of all files of runs and models."""
 REQUIRED = {
     "data": dict,
@@ -49,10 +48,10 @@ def manifest_of(prepared: Prepared, data: Mapping[str, Any], shown: Sequence[int
         "schema": SCHEMA,
         "fairfront": __version__,
         "data": dict(data),
-        "columns": prepared.schema.to_json(prepared.n),
+        "columns": prepared.schema.to_json(),
         "features": list(prepared.encoder.columns),
         "findings": [{**asdict(found), "columns": list(found.columns)} for found in prepared.findings],
-        "rows_without_target": FEWER if 0 < prepared.people.unlabelled < FEWEST else prepared.people.unlabelled,
+        "rows_without_target": prepared.people.unlabelled,
         "split": {
             "rule": prepared.split_words,
             "sha256": prepared.split_digest,

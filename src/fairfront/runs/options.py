@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from ..frontier.selection import plain_place, usable
 from ..measures.claims import Pair, bound_pair, decides_alike, no_better, rival_words, trivial
 from ..measures.figures import Column
 from ..measures.promises import has_ends
-from ..measures.sentences import PERHAPS
 from ..objectives import rates_of
 from ..pareto import spread
 
@@ -29,15 +28,11 @@ SHOWN = 7
 
 @dataclass(frozen=True)
 class Option:
-    """One point as a person sees it: its id, what it is, and its figures on the rows it is judged on.
-
-    ``ends`` are the least and the most that exact figures can be, where rounded counts leave them notably open.
-    """
+    """One point as a person sees it: its id, what it is, and its figures on the rows it is judged on."""
 
     id: int
     marks: tuple[str, ...]
     figures: dict[str, float]
-    ends: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def mark(self) -> str:
@@ -46,11 +41,7 @@ class Option:
     def to_json(self, **more: Any) -> dict[str, Any]:
         """JSON has no word for figures that are hidden or not defined."""
         figures = {name: value if math.isfinite(value) else None for name, value in self.figures.items()}
-        return {"id": self.id, "mark": self.mark, **more, **figures, **self._ends}
-
-    @property
-    def _ends(self) -> dict[str, Any]:
-        return {"could_be": {name: list(ends) for name, ends in self.ends.items()}} if self.ends else {}
+        return {"id": self.id, "mark": self.mark, **more, **figures}
 
 
 def in_words(column: str) -> str:
@@ -103,7 +94,7 @@ def suggested_id(front: Frontier) -> int | None:
     Points that decide nearly everyone alike, or no better than without looking, are never suggested; None where there
     are no others.
     """
-    if trivial(front.record(), front.facts.task, front.facts.operating)[front.solved].all():
+    if trivial(front.judged(), front.facts.task, front.facts.operating)[front.solved].all():
         return None
     return front.choose(least=leading_gap(front), within={main_error(front): tolerance_of(front)})
 
@@ -134,9 +125,9 @@ def shortlist(front: Frontier, n: int = SHOWN) -> tuple[int, ...]:
 
 
 def options_of(front: Frontier, ids: Iterable[int]) -> list[Option]:
-    record, task = front.record(), front.facts.task
+    record, read, task = front.record(), front.judged(), front.facts.task
     plain, suggested = plain_id(front), suggested_id(front)
-    alike, worse = decides_alike(record), no_better(record, task, front.facts.operating)
+    alike, worse = decides_alike(read), no_better(read, task, front.facts.operating)
     error = main_error(front)
     columns = {"loss": front.loss, front.facts.gap_column: front.gaps.max(axis=1), error: front.column(error)}
     columns |= {name: front.column(name) for name in ("approval_rate", "auc") if name in front.column_names()}
@@ -146,19 +137,13 @@ def options_of(front: Frontier, ids: Iterable[int]) -> list[Option]:
             columns[f"{gap}_upper"] = front.column(gap, confidence=0.95)
     if task.classes:
         columns["selection_ratio"] = front.column("selection_ratio")
-    spans = {name: record.ends(name) for name in columns if record.parts(name)}
     found = []
     for id in ids:
         place = front.place(id)
         marks = {UNCONSTRAINED: id == plain, "suggested": id == suggested, ALIKE: alike[place], NO_BETTER: worse[place]}
         figures = {name: float(values[place]) for name, values in columns.items()}
-        ends = {
-            name: (float(values[place, 0]), float(values[place, 1]))
-            for name, values in spans.items()
-            if values is not None and np.isfinite(values[place]).all()
-        }
         there = tuple(name for name, there in marks.items() if there)
-        found.append(Option(int(front.ids[place]), there, figures, ends))
+        found.append(Option(int(front.ids[place]), there, figures))
     return found
 
 
@@ -177,11 +162,11 @@ def indistinct_words(front: Frontier, gap: str, confidence: float | None = 0.95)
     Then no model can be shown to have a smaller gap than another, and a rule on the bound takes one all the same.
     Empty where some bound is below it, where bounds are not asked for, and where there is one model only.
     """
-    record = front.record()
+    record = front.judged()
     if confidence is None or not has_ends(record, gap) or not Column.of(gap).gap:
         return ""
     among = usable(front, None)
-    upper, seen = (front.column(gap, confidence=sure)[among] for sure in (confidence, None))
+    upper, seen = (front.column(gap, record.name, sure)[among] for sure in (confidence, None))
     if len(among) < 2 or not np.isfinite(upper).any() or not np.isfinite(seen).any():
         return ""
     least, most = float(np.nanmin(upper)), float(np.nanmax(seen))
@@ -195,7 +180,7 @@ def indistinct_words(front: Frontier, gap: str, confidence: float | None = 0.95)
 
 
 def mark_words(front: Frontier, options: list[Option]) -> list[str]:
-    record = front.record()
+    record = front.judged()
     alike = f"gives more than 99 % of the {record.name} rows the same decision"
     words = {ALIKE: alike, NO_BETTER: rival_words(record, front.facts.operating)}
     there = {mark for option in options for mark in option.marks}
@@ -209,7 +194,7 @@ def promise_words(promises: Iterable[Mapping[str, Any]], test: int) -> list[str]
         names = ("figure", "asked", "observed", "expected", "promised", "confidence", "most")
         if any(each[name] is None for name in names if name != "asked"):
             continue
-        words = Promise(**{name: each[name] for name in names}, could_be=tuple(each.get("could_be", ()))).words
+        words = Promise(**{name: each[name] for name in names}).words
         said.append(f"{words}; on {each['on']} ({each['rows']} rows).")
         if each.get("noise") is not None:
             said.append(
@@ -231,11 +216,11 @@ def pair_sentences(front: Frontier, ids: Iterable[int]) -> list[str]:
         pair = front.worst_pair(gap, id)
         if pair is not None:
             by = f", by {pair.attribute}" if len(front.facts.sensitive) > 1 else ""
-            lower = f"; {pair.groups[0]} has the lower {what}" if pair.gap > 0 and pair.sure else ""
-            bound, perhaps = _bound_words(front, gap, id, pair), "" if pair.sure else PERHAPS
-            found.setdefault(f"{perhaps}between {pair.words}{by}{lower}{bound}.", []).append(str(id))
+            lower = f"; {pair.groups[0]} has the lower {what}" if pair.gap > 0 else ""
+            bound = _bound_words(front, gap, id, pair)
+            found.setdefault(f"between {pair.words}{by}{lower}{bound}.", []).append(str(id))
     said = [f"{in_words(gap)} of id {', '.join(some)}: {words}" for words, some in found.items()]
-    rate, left_out = Column.of(gap).figure, dict(front.facts.told_left_out)
+    rate, left_out = Column.of(gap).figure, dict(front.facts.left_out)
     for name, rates in front.record().groups.items():
         values = rates.rate(rate) if rate in rates.names else np.zeros((1, len(rates.levels)))
         unknown = np.asarray(np.isnan(values).reshape(len(values), len(rates.levels), -1).all(axis=(0, 2)))

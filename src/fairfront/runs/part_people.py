@@ -77,7 +77,7 @@ class People:
                     self.everyone if line["status"] == ALL else self.groups[attribute].get(line["group"], self.everyone)
                 )
                 for name, value in line.items():
-                    if isinstance(value, list) and not name.endswith("could_be"):
+                    if isinstance(value, list):
                         line[name] = _wider(value, known.get(name, max(known.values())), name)
         for each in one.get("worst", ()):
             figure = Column.of(each["figure"]).figure
@@ -109,8 +109,8 @@ def _up(effect: Array) -> Array:
 
 
 def _wider(told: Sequence[Any], effect: float, figure: str, *, signed: bool = False) -> list[Any]:
-    """Return an estimate ``[value, lower, upper, ...]`` whose ends are farther away by the root of an effect."""
-    value, *ends = told[:3]
+    """Return an estimate ``[value, lower, upper]`` whose ends are farther away by the root of an effect."""
+    value, *ends = told
     if not isinstance(value, (int, float)) or effect <= 1.0:
         return list(told)
     far = [end if end is None else value + np.sqrt(effect) * (end - value) for end in ends]
@@ -118,4 +118,4 @@ def _wider(told: Sequence[Any], effect: float, figure: str, *, signed: bool = Fa
         least = -1.0 if signed else 0.0
         far = [end if end is None else min(max(end, least), 1.0) for end in far]
     known = rounded(np.array([np.nan if end is None else end for end in far]), figure=figure)
-    return [value, *(None if end is None else each for end, each in zip(far, known, strict=True)), *told[3:]]
+    return [value, *(None if end is None else each for end, each in zip(far, known, strict=True))]

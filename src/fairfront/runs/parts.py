@@ -4,8 +4,7 @@ Nothing is chosen here. The rows are gone when a run is saved, so what a card ma
 Of validation, whose decisions the evaluation has counted already, that is what needs scores or two models; groups and
 gaps are read from that evaluation. Of other rows it is all that an audit in people's units finds.
 
-An estimate is ``[value, lower, upper]``, with None where it is not known, or a text that says why there is none. Where
-rounded counts leave the exact value notably open, two more entries are the least and the most that it can be.
+An estimate is ``[value, lower, upper]``, with None where it is not known, or a text that says why there is none.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from ..frontier.selection import plain_place
 from ..measures.audit_record import Audit, audits
 from ..measures.cutoffs import Operating, Side
 from ..measures.decisions import decide
-from ..measures.disclosure import LIMIT
 from ..measures.figures import MORE, MORE_VALUES, SCORE_GAPS, VALUES, WITHIN
 from ..measures.intervals import share_interval
 from ..measures.judged import read_judged
@@ -33,21 +31,18 @@ from ..measures.moves import OVERALL
 from ..measures.notion_figures import all_of
 from ..measures.paired import Change, PairedRows, effective_rows, mean_change, rounded
 from ..measures.ranks import ranking
-from ..measures.spans import notable
 from ..objectives import Array, Groups, is_likelihood
-from ..objectives.people import FEWEST
 from .part_people import People
 from .rows import Part
 from .settings import Settings
 from .within_levels import worst_within
 
-TOLD = ("value", "lower", "upper", "least", "most")
+TOLD = ("value", "lower", "upper")
 RESAMPLES = 200
 CONFIDENCE = 0.95
 FIGURES = ("auc", "ks", "gini", "error", "selection", "mse")
 OVERALL_COLUMNS = {"selection": "approval_rate"}
 RATES = ("selection", "tpr", "fpr", "error", *MORE, "prediction", "residual", "mse", *MORE_VALUES)
-COUNTS = {"rows_could_be": "n", "labelled_could_be": "positives"}
 CALIBRATION = ("mean_score", "in_the_large", "slope", "brier")
 GAPS = (
     *("tpr_gap", "fpr_gap", "odds_gap", "selection_gap", "error_gap", "precision_gap", "recall_gap", "selection_ratio"),
@@ -57,11 +52,11 @@ GAPS = (
 
 
 def judged_points(
-    front: Frontier, rows: Part, settings: Settings, progress: Any, small: int = LIMIT, *, name: str = "test"
+    front: Frontier, rows: Part, settings: Settings, progress: Any, *, name: str = "test"
 ) -> dict[str, Any]:
     """By id: ``figures`` of all rows, each with its ``difference`` from plain training, and changed decisions.
 
-    And but for validation ``groups`` and ``worst`` gaps by attribute; with published counts or exact ones (small = 0).
+    And but for validation ``groups`` and ``worst`` gaps by attribute.
     """
     rows, task, point = rows.seen(), front.facts.task, front.operating()
     if point is None:
@@ -73,25 +68,20 @@ def judged_points(
     attributes, plain = resolve_attributes(front.facts, rows.groups, rows.n), plain_place(front)
     labels = encode_labels(np.asarray(rows.y), task)
     weight = None if rows.weight is None else np.asarray(rows.weight, dtype=np.float64)
-    paired = PairedRows.of(decided, labels, task, attributes, weight, plain=plain, confidence=CONFIDENCE, small=small)
+    paired = PairedRows.of(decided, labels, task, attributes, weight, plain=plain, confidence=CONFIDENCE)
     compared = [paired.by_group(place) for place in range(len(attributes))]
     figures = {key: (_own(paired, key), change) for key, change in paired.overall(compared[0]).items()}
-    spans = {key: paired.shown.range(OVERALL_COLUMNS.get(key, key)) for key in figures}
-    if task.kind != "regression" and (not small or np.bincount(paired.good, minlength=2).min() >= LIMIT):
+    if task.kind != "regression":
         figures |= ranking(_ranked(front, scores, responses), paired.good, weight, plain, CONFIDENCE)
-    common = {"rows": rows.n, "confidence": CONFIDENCE, "rounded_below": small, "weighted": paired.record.weighted}
+    common = {"rows": rows.n, "confidence": CONFIDENCE, "weighted": paired.record.weighted}
     found: dict[str, Any] = {}
     for place in front.solved.tolist():
         known = {key: [each.at(place) for each in figures[key]] for key in FIGURES if key in figures}
         told = {k: [rounded([c.value, c.lower, c.upper], figure=k) for c in both] for k, both in known.items()}
-        for key, span in spans.items():
-            told[key][0] += notable_ends(key, *(float(each[place]) for each in (span.shown, span.low, span.high)))
         moves = {}
         for attribute, each in zip(attributes, compared, strict=True):
             if each.sides:
-                rows_moved = each.sides["selection"].rows.at(slice(None), place)
-                ends = np.stack([rows_moved.shown, rows_moved.low, rows_moved.high], axis=2)
-                gained, lost = ends.tolist()
+                gained, lost = each.sides["selection"].rows.shown[:, place].tolist()
                 moves[attribute.name] = {"group": [*each.levels, OVERALL], "gained": gained, "lost": lost}
         own = {key: {"value": value, "difference": change} for key, (value, change) in told.items()}
         found[str(int(front.ids[place]))] = {**common, "figures": own, "moves": moves}
@@ -100,16 +90,16 @@ def judged_points(
         judged = _audits(front, rows, settings, given)
         with progress_bar(progress, f"judging on {name}", len(found)) as bar:
             for done, (one, audit) in enumerate(zip(found.values(), judged, strict=True), start=1):
-                one |= _of_audit(audit.to_dict(small=small), all_of(front.facts.notions, front.facts.task))
+                one |= _of_audit(audit.to_dict(small=0), all_of(front.facts.notions, front.facts.task))
                 bar.update(done, f"{done} of {len(found)} points")
         judged_rows = (front, paired.record, rows, scores, decided, labels, attributes)
-        for place, more in enumerate(worst_within(*judged_rows, CONFIDENCE, small)):
+        for place, more in enumerate(worst_within(*judged_rows, CONFIDENCE)):
             if (one := found.get(str(int(front.ids[place])))) is not None:
                 one["worst"] += more
         for one in found.values():
             _as_audited(one, found[str(int(front.ids[plain]))])
         if isinstance(front.models, RuleModels):
-            _calibrate(found, front, rows, settings, small)
+            _calibrate(found, front, rows, settings)
     if rows.person is not None:
         people = People.of(decided, labels, task, attributes, weight, rows.person, plain)
         for place in front.solved.tolist():
@@ -117,7 +107,7 @@ def judged_points(
     return found
 
 
-def _calibrate(found: Mapping[str, Any], front: Frontier, rows: Part, settings: Settings, small: int) -> None:
+def _calibrate(found: Mapping[str, Any], front: Frontier, rows: Part, settings: Settings) -> None:
     """Take the calibration of the label's probabilities, which all rules share: scores of rules are none."""
     assert isinstance(front.models, RuleModels)
     P, task = front.models.probabilities(rows.X), front.facts.task
@@ -126,7 +116,7 @@ def _calibrate(found: Mapping[str, Any], front: Frontier, rows: Part, settings: 
     if task.kind == "binary" and not good.min() < middle <= good.max():
         return
     given = (good, Operating(cutoff=middle, side="above")) if task.kind == "binary" else (P, Operating())
-    lines = _of_audit(next(_audits(front, rows, settings, [given])).to_dict(small=small), ())["groups"]
+    lines = _of_audit(next(_audits(front, rows, settings, [given])).to_dict(small=0), ())["groups"]
     for one in found.values():
         for name, each in one["groups"].items():
             for line, told in zip(each, lines[name], strict=True):
@@ -134,7 +124,7 @@ def _calibrate(found: Mapping[str, Any], front: Frontier, rows: Part, settings: 
 
 
 def _as_audited(one: dict[str, Any], plain: Mapping[str, Any]) -> None:
-    """Take figures of all rows as the audit's tables have them: rounded counts of weighted rows differ a little."""
+    """Take figures of all rows as the audit's tables have them, so that the two agree to the last digit."""
     line, other = (next(iter(each["groups"].values()))[-1] for each in (one, plain))
     for key in (key for key in ("error", "selection", "mse") if key in one["figures"] and key in line):
         middle, *ends = one["figures"][key]["difference"]
@@ -145,7 +135,7 @@ def _as_audited(one: dict[str, Any], plain: Mapping[str, Any]) -> None:
 
 def _own(paired: PairedRows, figure: str) -> Change:
     """Return a figure of all rows with Wilson's interval, or the normal one of a mean."""
-    record = paired.shown
+    record = paired.record
     if figure != "mse":
         column = OVERALL_COLUMNS.get(figure, figure)
         return Change(record[column], *share_interval(record.span("", column), CONFIDENCE))
@@ -164,17 +154,15 @@ def _ranked(front: Frontier, scores: Array, responses: Array | None) -> Array:
 
 
 def _audits(front: Frontier, rows: Part, settings: Settings, given: Sequence[tuple[Any, Operating]]) -> Iterator[Audit]:
-    """Audit what points give; groups that training compared are compared here too, unless they are a few people.
+    """Audit what points give; groups that training compared are compared here too, however few their people are.
 
     Those that it left out are not: figures of the choice are not about them either.
     """
     task = front.facts.task
-    attributes = resolve_attributes(front.facts, rows.groups, rows.n)
-    second = [np.sort(each.membership().sum(axis=0))[-2:][0] for each in attributes]
     options = Groups(
         reference={name: levels[-1] for name, levels in front.facts.sensitive},
         cross=settings.cross,
-        min_size=max(1, min(FEWEST, int(min(second)))),
+        min_size=1,
     )
     models = []
     for answers, operating in given:
@@ -232,10 +220,9 @@ def _of_audit(audit: Mapping[str, Any], more: Sequence[str]) -> dict[str, Any]:
 
 
 def _ends(found: Mapping[str, Any]) -> dict[str, Any]:
-    ends = {name: found.get(name) if _is_number(found.get(name)) else None for name in TOLD[:3]}
-    ends |= {name: found[name] for name in TOLD[3:] if name in found}
+    ends = {name: found.get(name) if _is_number(found.get(name)) else None for name in TOLD}
     ends |= {name: list(found.get(name, ())) for name in ("between", "people", "upper_between")}
-    return ends | {name: found[name] for name in ("of", "sure") if name in found}
+    return ends | {name: found[name] for name in ("of",) if name in found}
 
 
 def estimate_of(worst: Mapping[str, Any]) -> list[Any]:
@@ -247,44 +234,18 @@ def _lines(columns: Mapping[str, Any], ending: str) -> list[dict[str, Any]]:
     found, nothing = [], [None] * len(columns["group"])
     for i, group in enumerate(columns["group"]):
         line: dict[str, Any] = {"group": group, "status": columns["status"][i], "rows": columns["n"][i]}
-        line |= {name: ends for name, key in COUNTS.items() if (ends := _count_ends(columns, key, i))}
         if "positives" in columns:
             n, good = columns["n"][i], columns["positives"][i]
             line |= {"labelled_favourable": good, "base_rate": good / n if _is_number(good) and n else None}
         for figure in (*RATES, *CALIBRATION):
             key = figure if figure in columns else figure + ending
             if key in columns:
-                value, *more = (
-                    columns.get(f"{key}{end}", nothing)[i] for end in ("", "_lower", "_upper", "_least", "_most")
-                )
-                known = [value, *(end if _is_number(end) else None for end in more[:2])]
-                line[figure] = [*known, *notable_ends(figure, value, *more[2:])] if _is_number(value) else str(value)
+                value, *ends = (columns.get(f"{key}{end}", nothing)[i] for end in ("", "_lower", "_upper"))
+                known = [value, *(end if _is_number(end) else None for end in ends)]
+                line[figure] = known if _is_number(value) else str(value)
         found.append(line)
     return found
 
 
-def base_ends(line: Mapping[str, Any]) -> list[float]:
-    """Return the least and the most that the base rate of a group can be, where its counts are rounded."""
-    if not {"rows_could_be", "labelled_could_be"} & set(line) or not _is_number(line.get("base_rate")):
-        return []
-    rows, good = line.get("rows_could_be", [line["rows"]] * 2), line["labelled_favourable"]
-    good = line.get("labelled_could_be", [good, good])
-    least, most = min(1.0, good[0] / max(rows[1], 1.0)), min(1.0, good[1] / max(rows[0], 1.0))
-    return notable_ends("base_rate", line["base_rate"], least, most)
-
-
-def _count_ends(columns: Mapping[str, Any], key: str, i: int) -> list[float]:
-    """Return the least and the most that a number of people can be, where it is rounded."""
-    ends = [columns[name][i] for name in (f"{key}_least", f"{key}_most") if name in columns]
-    return ends if len(ends) == 2 and all(map(_is_number, ends)) and ends[0] < ends[1] else []
-
-
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float))
-
-
-def notable_ends(figure: str, value: Any, least: Any, most: Any) -> list[float]:
-    """Return the least and the most that the exact value can be, where that is notably another."""
-    known = all(map(_is_number, (value, least, most)))
-    there = known and bool(notable(value, least, most, means=figure in VALUES))
-    return rounded([least, most], figure=figure) if there else []

@@ -8,11 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..exceptions import ColumnWarning, GroupWarning, InputError, ProxyWarning
+from ..exceptions import ColumnWarning, InputError, ProxyWarning
 from ..explorer import describe_points
 from ..frontier.held_out import HELD_OUT
-from ..frontier.store import published_frontier
-from ..measures.disclosure import LIMIT
 from ..objectives import warn_of_names
 from ..storage.folders import make_folder, turn, write_folder
 from ..tables import open_source
@@ -20,10 +18,10 @@ from ..validation import check_progress
 from . import decision_records as records
 from .archive import MODEL, fill_model
 from .attributes import PROXY
-from .decision import Decision, candidates, promises_of
+from .decision import Decision
 from .decision_records import DECISIONS
 from .external import added, check_name
-from .manifest import check_origin, manifest_of
+from .manifest import manifest_of
 from .model import TableModel
 from .options import shortlist
 from .parts import judged_points
@@ -101,18 +99,19 @@ def run_of(
         front = traced(ready, progress=progress)
         sha = source.sha256()
         origin = FRAME if sha is None else {"name": Path(data).name, "sha256": sha}
+        left_out = uncompared(front.facts, ready.people.groups, settings.cross)  # in the other parts, too
+        front = replace(front, facts=replace(front.facts, left_out=left_out))
         run = judged(Run(front, ready.encoder, {}), ready, progress)
     return replace(run, manifest=manifest_of(ready, origin, shortlist(run.frontier)))
 
 
-def judged(run: Run, ready: Prepared, progress: Any, small: int = LIMIT) -> Run:
+def judged(run: Run, ready: Prepared, progress: Any) -> Run:
     """Return a run whose points are judged: on validation for choosing, on test for the card.
 
-    Without a validation part choices rest on held-out figures of the training rows, which tracing made. What is shown
-    is what the files will say: published counts, unless ``small`` is 0.
+    Without a validation part choices rest on held-out figures of the training rows, which tracing made.
     """
     if not ready.sizes["validation"]:
-        return _judged_held_out(run, ready, progress, small)
+        return _judged_held_out(run, ready, progress)
     held, rule = ready.part("validation"), ready.settings.operating
     asked: dict[str, Any] = {"cutoff": rule.cutoff, "approval_rate": rule.approval_rate, "costs": rule.costs}
     if ready.settings.units == "rates":  # the operating point is inside the rules
@@ -120,42 +119,21 @@ def judged(run: Run, ready: Prepared, progress: Any, small: int = LIMIT) -> Run:
     known_rows = {**held.people, **held.within}
     front = run.frontier.evaluate(held.X, held.y, **known_rows, **asked, person=held.person)
     held = held.seen()  # rows of a file larger than memory, or a sample of them
-    details = describe_points(front, held.X, held.y, small=small, **held.people)
-    front, known = published_frontier(front) if small else front, (ready.settings, progress, small)
-    validated = judged_points(front, held, *known, name="validation")
+    details = describe_points(front, held.X, held.y, **held.people)
+    validated = judged_points(front, held, ready.settings, progress, name="validation")
     del held
-    tested = judged_points(front, ready.part("test"), *known)
+    tested = judged_points(front, ready.part("test"), ready.settings, progress)
     return replace(run, frontier=front, details=details, validated=validated, tested=tested)
 
 
-def _judged_held_out(run: Run, ready: Prepared, progress: Any, small: int) -> Run:
-    if HELD_OUT not in run.frontier.evaluations or not small:
-        why = "exact counts" if not small else "choices"
+def _judged_held_out(run: Run, ready: Prepared, progress: Any) -> Run:
+    if HELD_OUT not in run.frontier.evaluations:
         raise InputError(
-            f"the split {ready.settings.split} has no validation part, and {why} would rest on held-out figures of the "
-            "training rows, which are made only while tracing, of rows in memory; trace with a split such as 60/20/20."
+            f"the split {ready.settings.split} has no validation part, and choices would rest on held-out figures of "
+            "the training rows, which are made only while tracing, of rows in memory; trace with a split such as "
+            "60/20/20."
         )
-    front = published_frontier(run.frontier)
-    return replace(
-        run, frontier=front, tested=judged_points(front, ready.part("test"), ready.settings, progress, small)
-    )
-
-
-def with_exact_counts(run: Run, data: Any, progress: Any = "auto") -> Run:
-    """Return a run with exact counts, small ones too, from the file that it was traced from; nothing is refitted.
-
-    Files of a run have published counts only (`fairfront.measures.disclosure`); this is for use where rows are kept.
-    """
-    settings = Settings.from_json(run.manifest["settings"])
-    source = open_source(data, **settings.opening)
-    check_origin(source, data, run.manifest["data"], "exact counts")
-    ready = prepare(source, settings, progress)
-    left_out = uncompared(run.frontier.facts, ready.people.groups, settings.cross)  # their names are in no file
-    facts = replace(run.frontier.facts, left_out=left_out)
-    others = {name: run.frontier.evaluations[name] for name in run.external}  # their rows are in another file
-    bare = replace(run, frontier=replace(run.frontier, facts=facts, evaluations=others))
-    with warnings.catch_warnings(action="ignore", category=GroupWarning):
-        return judged(bare, ready, progress, small=0)
+    return replace(run, tested=judged_points(run.frontier, ready.part("test"), ready.settings, progress))
 
 
 def write_evaluation(stored: Run, data: Any, *, name: str, overwrite: bool = False, **reading: Any) -> Run:
@@ -181,7 +159,6 @@ def write_choice(
     output: Path,
     rule: Mapping[str, Any],
     *,
-    judged: Run | None = None,
     reason: str = "",
     by: str = "",
     about: Mapping[str, str] | None = None,
@@ -190,22 +167,18 @@ def write_choice(
     """Choose by a rule, write the model to a folder and the record to the run, and return both.
 
     The model's files are complete when the record is written and take their place after it, so that the test part is
-    never opened without a record. Of two choices at once, the second waits and counts the first. The rule reads the
-    exact counts of ``judged`` where it is given.
+    never opened without a record. Of two choices at once, the second waits and counts the first.
     """
     records.check_recordable(stored)
     assert stored.path is not None
     make_folder(stored.path / DECISIONS)  # copies may lack a folder that was empty
     with turn(stored.path / DECISIONS):
         stored = records.current(stored)
-        run = replace(judged or stored, decisions=stored.decisions)
-        model, decision = run.decide(reason=reason, by=by, about=about, published=judged and stored, **rule)
-        told = promises_of(stored, decision.id, decision.rule)
-        record = replace(decision, candidates=candidates(stored, decision.id), promises=told)
+        model, decision = stored.decide(reason=reason, by=by, about=about, **rule)
 
         def fill(folder: Path) -> None:
             fill_model(model, folder)
-            records.add_record(stored, record)
+            records.add_record(stored, decision)
 
         write_folder(output, fill, MODEL, overwrite=overwrite)
     return model, decision

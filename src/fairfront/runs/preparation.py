@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, progress_bar
-from ..objectives import GroupProbabilities, count_in_words
-from ..objectives.people import FEWEST, rounded
+from ..objectives import GroupProbabilities
 from ..problems.dask.partition import lazy_column
 from ..problems.dask.passes import require_dask
 from ..tables import Schema, Source, Table, TrainingRows, infer, load
@@ -32,6 +31,8 @@ from .settings import Settings
 IN_MEMORY = 4e9
 """Bytes that a run may take in memory before a Parquet file is read in parts."""
 TRAINED = 0.6
+FEWEST_ROWS = 10
+"""A part of fewer rows is refused: rates of so few people say nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,20 +55,13 @@ class Prepared:
     person: NDArray[np.intp] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a part of a few people, whose figures would be facts about them."""
+        """Refuse a part of a few people."""
         for name, size in self.sizes.items():
-            if size < FEWEST and (size or name != "validation"):  # a split may have no validation part
+            if size < FEWEST_ROWS and (size or name != "validation"):  # a split may have no validation part
                 raise InputError(
-                    f"the {name} part of the split has fewer than {FEWEST} rows, expected more: figures of so few "
-                    "people are not written; use more rows, or another split."
+                    f"the {name} part of the split has fewer than {FEWEST_ROWS} rows, expected more: rates of so few "
+                    "people say nothing; use more rows, or another split."
                 )
-
-    @property
-    def n(self) -> int:
-        """Rows that may be told beside those of the parts: a few without a label or of weight 0 are not counted."""
-        used = sum(self.sizes.values())
-        idle = self.schema.n - self.people.unlabelled - used
-        return used + int(rounded(self.people.unlabelled)) + int(rounded(idle))
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -246,7 +240,7 @@ def _notes(source: Source, settings: Settings, idle: int, groups: Mapping[str, C
             "labels alone, and features are not screened for what tells the group."
         )
     if idle:
-        said.append(f"Rows with 0 in {settings.weight!r} were left out: {count_in_words(idle)}.")
+        said.append(f"Rows with 0 in {settings.weight!r} were left out: {idle}.")
     said += ungrouped_notes(groups)
     return tuple(Finding((), "noted", sentence) for sentence in said)
 

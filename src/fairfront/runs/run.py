@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..exceptions import InputError
 from ..explorer import Details, frontier_fragment, write_explorer
 from ..frontier import Frontier
 from ..frontier.judgement import operating_words
@@ -16,7 +15,6 @@ from ..frontier.linear_models import LinearModels
 from ..frontier.rule_models import RuleModels
 from ..frontier.store import KIND as FRONTIER_KIND
 from ..frontier.store import write_frontier
-from ..measures.disclosure import LIMIT
 from ..measures.sentences import reference_words
 from ..storage.folders import make_folder, write_file, write_folder
 from ..storage.packages import write_checksums, write_package
@@ -100,11 +98,6 @@ class Run:
         return frontier_fragment(self.frontier, "Run", "run.select(...) gives a model with its card.")
 
     @property
-    def shown(self) -> tuple[int, ...]:
-        """Return the ids of the options that are listed: with exact counts, those that differ by them."""
-        return shortlist(self.frontier) if self.exact else self.listed
-
-    @property
     def listed(self) -> tuple[int, ...]:
         """Return the ids that were listed when the run was traced, which records and cards name."""
         return tuple(self.manifest.get("shown", ())) or shortlist(self.frontier)
@@ -121,9 +114,9 @@ class Run:
         Parameters
         ----------
         n : int, optional
-            About how many, which differ in what people see; by default those that `shown` lists.
+            About how many, which differ in what people see; by default those that were listed when the run was traced.
         """
-        return options_of(self.frontier, self.shown if n is None else shortlist(self.frontier, check_count(n, "n")))
+        return options_of(self.frontier, self.listed if n is None else shortlist(self.frontier, check_count(n, "n")))
 
     def reference(self, attribute: str) -> str:
         """Name a reference group; where none was given, say so and how to choose another.
@@ -160,20 +153,17 @@ class Run:
         """
         return self.decide(reason=reason, by=by, about=about, **rule)[0]
 
-    def decide(
-        self, *, reason: str = "", by: str = "", about: Any = None, published: Run | None = None, **rule: Any
-    ) -> tuple[TableModel, Decision]:
+    def decide(self, *, reason: str = "", by: str = "", about: Any = None, **rule: Any) -> tuple[TableModel, Decision]:
         """Return the chosen model as `select` does, and the record of the decision.
 
         Parameters
         ----------
         reason, by, about, **rule : as in `select`
-        published : this run with rounded counts, where it has exact ones: what the rule takes by those is said too
         """
         check_text(reason, "reason")
         check_text(by, "by")
         fields, id = check_about(about), self.choose(**rule)
-        decision = decided(self, id, rule, reason, by, fields, published)
+        decision = decided(self, id, rule, reason, by, fields)
         return model_of(self, id, decision), decision
 
     def evaluate(
@@ -232,25 +222,17 @@ class Run:
             title=title if title is not None else f"{self.manifest['settings']['target']}: the trade-off",
             command=f"fairfront select {where} --id {{id}} -o model",
             python=f"model = ff.load({str(self.path or 'run')!r}).select(id={{id}})",
-            small=0 if self.exact else LIMIT,
             overwrite=overwrite,
         )
 
-    @property
-    def exact(self) -> bool:
-        """Tell whether counts are exact, small ones too; such a run is for use in memory and is not written."""
-        return self.details is not None and self.details.small == 0
-
     def save(self, path: Any, *, overwrite: bool = False) -> Path:
-        """Write the run as one folder of arrays and JSON, whole or not at all.
+        """Write the run as one folder of arrays and JSON, whole or not at all; small counts in it are exact.
 
         Parameters
         ----------
         path : a folder that does not exist yet; the one above it does
         overwrite : whether to replace a run that was saved there before; anything else stays
         """
-        if self.exact:
-            raise InputError("this run has exact counts, which are not written; save the run that they were added to.")
         check_new_folder(path, RUN, overwrite)
         if overwrite:
             check_kept(path, len(self.decisions))

@@ -14,7 +14,6 @@ from ..measures.cutoffs import Operating, as_costs
 from ..objectives import LOSSES, NOTIONS
 from ..objectives.comparisons import Surrogate
 from ..objectives.groups import Compare
-from ..objectives.people import FEWEST
 from ..objectives.strata import Pooling
 from ..problems.signs import read_signs
 from ..records import Record
@@ -155,12 +154,8 @@ class Settings(Record):
         LOSSES[self.loss]
 
     def _check_model(self) -> None:
-        """Refuse groups that are too small to be written, and options that the model would not read."""
-        if check_count(self.min_size, "min_size") < FEWEST:
-            raise InputError(
-                f"{spelled('min_size')} is {self.min_size}, expected at least {FEWEST}: figures of fewer people are "
-                "not written to files."
-            )
+        """Refuse options that the model would not read."""
+        check_count(self.min_size, "min_size")
         check_choice(self.model, "model", get_args(Model))
         check_choice(self.units, "units", get_args(UnitsName))
         rates, linear = self.units == "rates", self.model == "linear"

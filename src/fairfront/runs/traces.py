@@ -50,11 +50,11 @@ def traced(ready: Prepared, **kept: Any) -> Frontier:
     asked = {} if rule.asked is None else {rule.asked: getattr(rule, rule.asked)}
     with spelling(WORDS):
         if settings.units == "rates":
-            return _without_counts(_ruled(ready, known))
+            return _ruled(ready, known)
         if settings.model == "boosting":
             known["solver"] = Weighting(max_fits=settings.max_fits)
             known["held_out"] = None if ready.sizes["validation"] else asked or True
-            return _without_counts(trace(train.X, train.y, estimator=_boosted_trees(settings), **known))
+            return trace(train.X, train.y, estimator=_boosted_trees(settings), **known)
         held: Any = None if rule.asked is None else False  # cut-offs are placed on validation
         known["held_out"] = held if ready.sizes["validation"] else asked or True
         front = trace(train.X, train.y, ridge=settings.ridge, n_points=settings.n_points, **known)
@@ -95,19 +95,3 @@ def _boosted_trees(settings: Settings) -> Any:
 
     kind = HistGradientBoostingRegressor if settings.regression else HistGradientBoostingClassifier
     return kind(random_state=settings.seed)
-
-
-def _without_counts(front: Frontier) -> Frontier:
-    """Take the numbers of rows out of all trees: nodes of two trees differ by a few people, whom no file may count.
-
-    Predictions do not read them.
-    """
-    points: Any = front.models
-    if isinstance(points, RuleModels):
-        models = [guess.model for guess in points.guesses if hasattr(guess.model, "_predictors")]
-    else:
-        models = [points.build(place) for place in range(len(points))]
-    for trees in (trees for model in models for trees in model._predictors):
-        for tree in trees:
-            tree.nodes["count"] = 0
-    return front

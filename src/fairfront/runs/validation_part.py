@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,7 @@ from ..measures.lines import ALL, COMPARED, EVERYONE, REFERENCE
 from ..measures.notion_figures import more_of
 from ..measures.paired import rounded
 from ..measures.rates import GroupRates, PerGroup
-from ..objectives.people import FEWEST
-from .parts import CONFIDENCE, COUNTS, GAPS, OVERALL_COLUMNS, RATES, TOLD, notable_ends
+from .parts import CONFIDENCE, GAPS, RATES, TOLD
 
 MISSING = "(missing)"
 NOT_GIVEN = "not given: not compared"
@@ -38,14 +36,11 @@ def of_evaluation(front: Frontier, place: int) -> dict[str, Any]:
 
 def _others(front: Frontier, name: str, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return a line of the rows that are in no group that is compared, without figures: evaluations have none."""
-    left_out = dict(front.facts.told_left_out).get(name, ())
-    n, rest = front.record().n, front.record().n - sum(line["rows"] for line in lines)
+    left_out = dict(front.facts.left_out).get(name, ())
+    rest = front.record().n - sum(line["rows"] for line in lines)
     if name in front.proxies or (rest < 0.5 and not left_out):
         return []
-    least, most = (n - sum(line.get("rows_could_be", [line["rows"]] * 2)[end] for line in lines) for end in (1, 0))
-    told = NOT_GIVEN if most >= FEWEST else f"not given: fewer than {FEWEST} people"
-    known: dict[str, Any] = {figure: told for figure in RATES if figure in lines[0]}
-    known |= {"rows_could_be": [max(least, 0.0), most]} if least < most else {}
+    known: dict[str, Any] = {figure: NOT_GIVEN for figure in RATES if figure in lines[0]}
     groups = (*([MISSING] if name in front.facts.missing or not left_out else []), *left_out)
     return [{"group": ", ".join(groups), "status": "missing", "rows": rest, **known}]
 
@@ -58,21 +53,13 @@ def _group_lines(front: Frontier, name: str, rates: PerGroup, place: int) -> lis
     if isinstance(rates, GroupRates):
         for line, good in zip(lines, rates.people("tpr", front.facts.task.favourable).tolist(), strict=True):
             line |= {"labelled_favourable": good, "base_rate": good / line["rows"] if line["rows"] else None}
-    known_counts = front.record().ranges.get(name, {})
-    for key, counted in COUNTS.items():
-        if counted in known_counts:
-            span = known_counts[counted].take(place)
-            for line, low, high in zip(lines, span.low.tolist(), span.high.tolist(), strict=True):
-                line |= {key: [low, high]} if low < high else {}
     for figure in (figure for figure in RATES if figure in (*rates.names, *more_of(front.record()))):
         value = rates.rate(figure)[place]
-        ends, could_be = [np.full(len(value), np.nan)] * 2, np.stack([value, value], axis=1)
+        ends = [np.full(len(value), np.nan)] * 2
         if isinstance(rates, GroupRates):
-            span = front.record().span(name, figure).take(place)
-            ends, could_be = list(share_interval(span, CONFIDENCE)), np.stack([span.low, span.high], axis=1)
-        for line, known, far in zip(lines, np.stack([value, *ends], axis=1), could_be.tolist(), strict=True):
-            told = rounded(known, figure=figure) + notable_ends(figure, float(known[0]), *far)
-            line[figure] = "not defined: nobody it is about" if np.isnan(known[0]) else told
+            ends = list(share_interval(front.record().span(name, figure).take(place), CONFIDENCE))
+        for line, known in zip(lines, np.stack([value, *ends], axis=1), strict=True):
+            line[figure] = "not defined: nobody it is about" if np.isnan(known[0]) else rounded(known, figure=figure)
     return lines
 
 
@@ -93,10 +80,7 @@ def _everyone(front: Frontier, place: int) -> dict[str, Any]:
             np.array(np.clip(part / whole, 0.0, 1.0) if whole > 0 else np.nan),
             np.array(n * whole / record.design.get("", {}).get(name, 1.0)),
         )
-        known = record.ranges.get("", {}).get(OVERALL_COLUMNS.get(name, name))
-        span = span_of(value, size) if known is None else replace(known.take(place), least=known.least * size)
-        ends = notable_ends(name, float(value), float(span.low), float(span.high))
-        line[name] = rounded([value, *share_interval(span, CONFIDENCE)]) + ends
+        line[name] = rounded([value, *share_interval(span_of(value, size), CONFIDENCE)])
     return line | ({} if record.weighted else {"labelled_favourable": good * record.n, "base_rate": good})
 
 
@@ -135,14 +119,9 @@ def _contrast(front: Frontier, place: int, attribute: str, figure: str) -> dict[
         ends = tuple(end[0] for end in ratio_interval(span, CONFIDENCE))
     pair = worst_pair(record, name, place, task)
     told = rounded([value, *ends], figure=column.figure)
-    spans = [record.range(each) for each in names]
-    least, most = (max(float(getattr(each, end)[place]) for each in spans) for end in ("low", "high"))
-    told += notable_ends(column.figure, value, least, most)
-    few = (level for level, n in zip(rates.levels, rates.n, strict=True) if n < FEWEST)
-    left_out = [*few, *dict(front.facts.told_left_out).get(attribute, ())]
+    left_out = list(dict(front.facts.left_out).get(attribute, ()))
     between, people = (list(pair.groups), list(pair.people)) if pair else ([], [])
     known = {"between": between, "people": people, "upper_between": list(bound), "not_compared": left_out}
-    known |= {} if pair is None or pair.sure else {"sure": False}
     of = {"of": column.name_of_rate} if figure in ODDS else {}
     if pair is not None and figure == "recall_gap":
         of = {"of": f"recall[{pair.of_class}]"}

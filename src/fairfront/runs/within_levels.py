@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..frontier import Frontier
-from ..measures.disclosure import LIMIT
 from ..measures.evaluation import Evaluation
-from ..measures.notion_figures import DIGITS
 from ..measures.paired import rounded
 from ..measures.score_gaps import PairGaps, ordered_pair
 from ..measures.within_gaps import within_gaps
@@ -28,9 +26,8 @@ def worst_within(
     labels: Any,
     attributes: Sequence[Attribute],
     confidence: float,
-    small: int,
 ) -> list[list[dict[str, Any]]]:
-    """Return the worst pooled gaps of each model; none where a group has fewer people of a label than are told."""
+    """Return the worst pooled gaps of each model."""
     found: list[list[dict[str, Any]]] = [[] for _ in range(len(front.ids))]
     if part.control is None:
         return found
@@ -38,15 +35,9 @@ def worst_within(
     weight = None if part.weight is None else np.asarray(part.weight, dtype=np.float64)
     gaps = within_gaps(record, scores, decided, task, labels, attributes, weight, strata.codes)
     for attribute in attributes:
-        kinds = (
-            [np.ones(len(labels), dtype=bool)] if not task.classes else [labels == k for k in range(len(task.classes))]
-        )
-        if small and min(float(attribute.sizes(kind).min()) for kind in kinds) < LIMIT:
-            continue
         for figure, pairs in gaps[attribute.name].items():
-            shown = pairs.rounded(DIGITS) if small else pairs
             for place, told in enumerate(found):
-                told.append(_contrast(attribute, f"{figure}_gap", shown, place, confidence))
+                told.append(_contrast(attribute, f"{figure}_gap", pairs, place, confidence))
     return found
 
 

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from ..exceptions import InputError
-from ..objectives.people import FEWEST
-from ..objectives.people import nearest as multiple
 from ..records import Record
 from .notation import PLAIN, Notation
 from .statistics import TrainingRows
 from .table import MISSING, Array, Column, Kind, Rows, Table, listed, nearest
 
 OTHER, NONE = "(other)", "(missing)"
+FEWEST = 10
+"""Training rows that a level, an indicator or a median needs."""
 WIDE = 256
 RARE = 0.001  # share of the rows of train below which a level is pooled with others
 FULL = 0.1
@@ -94,7 +94,7 @@ class TableEncoder(Record):
     never seen counts as other. Columns for missing or pooled rows exist where at least ``min_count`` training rows
     need them; rows without a column of their own are zero in the block. Matrices are ``sparse`` where training needed
     256 columns or more of which at most a tenth is filled. ``reference`` are the means of the matrix's columns in
-    training, of indicators from counts that are multiples of 5; None in files of earlier versions.
+    training; None in files of earlier versions.
     """
 
     blocks: tuple[Block, ...]
@@ -148,7 +148,7 @@ class TableEncoder(Record):
                 other = pooled >= min_count
                 blocks.append(CategoryBlock(name, tuple(sorted(kept)), other, absent))
                 reference += _shares([*(tally.counts[level] for level in sorted(kept)), *[pooled] * other], known.n)
-            elif tally.present < min_count:  # statistics of so few people would be facts about them
+            elif tally.present < min_count:
                 blocks.append(NumberBlock(name, 0.0, 0.0, 0.0, absent, notation))
             else:
                 median, moments = numbers[name]
@@ -237,7 +237,7 @@ class TableEncoder(Record):
 
 
 def _shares(counts: Sequence[int], n: int) -> list[float]:
-    return [float(multiple(each)) / max(float(multiple(n)), 1.0) for each in counts]
+    return [each / n for each in counts]
 
 
 def is_thin(width: int, filled: int) -> bool:

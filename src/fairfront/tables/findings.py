@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..objectives.people import FEWEST, rounded_part
 from ..validation.inputs import factorize
 from .notation import PERCENT, PLAIN, Notation, marks_in, seconds_of, several_spellings
 from .schema import ColumnSchema
@@ -35,8 +34,8 @@ ENOUGH = 20
 WHOLE = 2**53
 """From here on every float is whole."""
 ID_WORDS = frozenset({"id", "ids", "uuid", "guid", "key", "identifier", "index", "rowid"})
-STRANGE = 0.01
-"""Share of rows with values that training did not know by name, above which it is said."""
+STRANGE, STRANGERS = 0.01, 10
+"""Share and number of rows with values that training did not know by name, above which it is said."""
 PROSE = 3
 """Words in most values from which a column is free text."""
 
@@ -148,11 +147,10 @@ def _foretelling(name: str, strength: float, scale: Scale) -> Finding:
 
 
 def _unusable(name: str, tally: ColumnTally, n: int, notation: Notation) -> Finding | None:
-    """What counts leave of n rows does not tell a small count."""
     count, present = tally.n_distinct, tally.present
     if count == 0 or (count == 1 and n - present < LEAST):
         return Finding((name,), "dropped", f"{'one' if count else 'no'} value in all rows")
-    shown = f"{'' if tally.exact else 'about '}{rounded_part(count, n)}"
+    shown = f"{'' if tally.exact else 'about '}{count}"
     # texts or whole numbers that differ in nearly every row, or in most rows of a column that is called an identifier
     called = not ID_WORDS.isdisjoint(words_of(name))
     if (
@@ -160,7 +158,7 @@ def _unusable(name: str, tally: ColumnTally, n: int, notation: Notation) -> Find
         and notation.kind not in ("point", "comma")
         and count / present >= (MOST if called else NEARLY_ALL)
     ):
-        how = f"{shown} distinct values in {rounded_part(present, n)} rows"
+        how = f"{shown} distinct values in {present} rows"
         running = called or tally.high - tally.low <= DENSE * count
         whole = tally.integers and max(-tally.low, tally.high) < WHOLE
         if tally.kind == "category" or (whole and running):
@@ -283,5 +281,5 @@ def unknown_notes(strange: Mapping[str, int], n: int) -> list[str]:
     return [
         f"{count / n:.0%} of rows have a value of {name!r} that was rare or unknown in training."
         for name, count in strange.items()
-        if count >= max(FEWEST, STRANGE * n)
+        if count >= max(STRANGERS, STRANGE * n)
     ]

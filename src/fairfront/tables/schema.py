@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..objectives.people import FEWER, FEWEST, rounded
 from ..records import Record
 from .notation import ISO_DATES, PLAIN, Notation, number_of
 from .source import Source
@@ -76,20 +75,8 @@ class Schema(Record):
             return self._by_name[name]
         raise InputError(f"the schema has no column {name!r}, expected one of {', '.join(self.names)}.")
 
-    def to_json(self, n: int | None = None) -> dict[str, Any]:
-        """Return plain values for ``n`` rows, by default as many as there are.
-
-        A small number of missing cells is written as words, not as a count, and that of different values such that
-        what it leaves of all rows does not tell that count.
-        """
-        shown = self.n if n is None else n
-        columns = [asdict(column) for column in self.columns]
-        for column in columns:
-            if 0 < column["n_missing"] < FEWEST:
-                column["n_missing"] = FEWER
-            if (left := self.n - column["n_distinct"]) < FEWEST:
-                column["n_distinct"] = shown - int(rounded(left))
-        return {"n": shown, "missing": list(self.missing), "columns": columns}
+    def to_json(self) -> dict[str, Any]:
+        return {"n": self.n, "missing": list(self.missing), "columns": [asdict(column) for column in self.columns]}
 
 
 def passed(source: Source, columns: Iterable[str], on_progress: Callable[[int], None] | None) -> Iterator[Chunk]:

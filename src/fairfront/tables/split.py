@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
 from ..objectives import Array
-from ..objectives.people import FEWEST
 from ..validation import check_text
 from ..validation.inputs import factorize
 from .notation import number_of, seconds_of, time_words
@@ -34,15 +33,12 @@ REMEDIES = {
 
 
 def covered(values: Array, codes: NDArray[np.int8], words: Callable[[float], str]) -> dict[str, list[str]]:
-    """Return, by part, the first and last time that its rows have; NaN is none.
-
-    Ends are those of the ten earliest and latest rows together, so that they are facts about nobody.
-    """
+    """Return, by part, the first and last time that its rows have; NaN is none."""
     found = {}
     for i, name in enumerate(PARTS):
-        ordered = np.sort(values[(codes == i) & ~np.isnan(values)])
-        if len(ordered) >= FEWEST:
-            found[name] = [words(end) for end in ordered[[FEWEST - 1, -FEWEST]].tolist()]
+        known = values[(codes == i) & ~np.isnan(values)]
+        if len(known):
+            found[name] = [words(float(known.min())), words(float(known.max()))]
     return found
 
 

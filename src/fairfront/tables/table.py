@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..objectives import count_in_words
 from ..records import Record
+from ..validation import counted
 from .notation import PLAIN, Notation, number_of
 
 Array = NDArray[np.float64]
@@ -237,7 +237,7 @@ class Table(Record):
         absent = column.absent
         if absent.any():
             raise InputError(
-                f"column {name!r} is missing in {count_in_words(int(absent.sum()))} rows (first in row "
+                f"column {name!r} is missing in {counted(int(absent.sum()), 'row')} (first in row "
                 f"{int(np.argmax(absent)) + 1}), expected a value in each; fill them in, or leave those rows out."
             )
         return column

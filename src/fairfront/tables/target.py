@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
-from ..objectives.people import FEWEST, STEP, count_in_words
 from ..validation import counted, shown
 from .notation import number_of
 from .table import Column, Rows, Table, listed, nearest
@@ -43,11 +42,10 @@ class Codes:
 
 
 def ungrouped_notes(groups: Mapping[str, Codes]) -> Iterator[str]:
-    """Count the rows without a group, of which a few are not told exactly."""
+    """Count the rows without a group."""
     for name, each in groups.items():
         if n := each.n_missing:
-            told = count_in_words(n) if n < FEWEST or n >= 4 * FEWEST else f"about {STEP * round(n / STEP)}"
-            yield f"Rows without {name!r}: {told}; they count in the loss and in figures of all rows, not in gaps."
+            yield f"Rows without {name!r}: {n}; they count in the loss and in figures of all rows, not in gaps."
 
 
 @dataclass(frozen=True, eq=False)

@@ -92,11 +92,6 @@ function fromTo(rate, g) {
   return `from ${figure(before)} to ${figure(after)}, a change of `;
 }
 
-// A number of rows, or the least and the most that it can be where counts are rounded.
-function movedWritten(rows, least, most) {
-  return least < most ? `${whole(least)}-${whole(most)}` : whole(rows);
-}
-
 function drawMoves(choose) {
   const gone = detailsMissing("Who gains and who loses", state.chosen, choose);
   if (gone) {
@@ -114,10 +109,10 @@ function drawMoves(choose) {
   const groups = [...record.levels, "Everyone"];
   const most = Math.max(1, ...groups.flatMap((_, g) => [count("gained", g), count("lost", g)]));
   const rows = groups.map((level, g) => el("tr", null, el("th", { scope: "row" }, named(level)),
-    ["gained", "lost"].map((side) => el("td", { "data-move": `${side}|${g}` }, movedWritten(...["", "_least", "_most"].map((end) => count(side + end, g))), meter(side, count(side, g) / most))),
+    ["gained", "lost"].map((side) => el("td", { "data-move": `${side}|${g}` }, whole(count(side, g)), meter(side, count(side, g) / most))),
     el("td", null, change[line][g] === null ? "too few people" : signed(1000 * change[line][g], 0))));
   put("moves", el("table", null, el("thead", null, el("tr", null, ["Group", "Newly approved", "Newly declined", "Net per 1 000"].map((h) => el("th", { scope: "col" }, h)))),
-    el("tbody", null, rows)), note(`Rows of the ${whole(details.n)} ${details.on} rows whose decision differs from the ${PLAIN}'s${details.weighted ? "; the net per 1 000 is weighted by sample weights" : ""}. ${countsWords(details.small)} A smaller gap can come from favourable decisions taken away: read both columns.`));
+    el("tbody", null, rows)), note(`Rows of the ${whole(details.n)} ${details.on} rows whose decision differs from the ${PLAIN}'s${details.weighted ? "; the net per 1 000 is weighted by sample weights" : ""}. A smaller gap can come from favourable decisions taken away: read both columns.`));
 }
 
 // Predictions are values: nobody is approved or declined, but a group's predictions rise or fall and fit better or worse.

@@ -21,27 +21,20 @@ function unpackAll(named) {
 
 function attributeOf(given, count) {
   const c = given.levels.length;
-  const several = given.recalls || { rates: {}, behind: {}, rows: {}, spans: {} };
+  const several = given.recalls || { rates: {}, behind: {}, rows: {} };
   const rates = unpackAll({ ...several.rates, ...given.rates });
-  const spans = new Map(Object.entries({ ...several.spans, ...given.spans })
-    .map(([name, span]) => [name, { low: unpack(span.low), high: unpack(span.high), least: span.least }]));
   const behind = { ...given.behind, ...several.behind };
   return {
     ...given,
     c,
-    behind,
+    // The effective rows that a rate rests on: of some figures they differ from model to model.
+    behind: (name, place, group) => behind[name] && behind[name][behind[name].length > c ? place * c + group : group],
     rows: { ...several.rows, tpr: given.labels.positives, fpr: given.labels.negatives },
     recalls: given.recalls ? Object.keys(several.rates) : [],
     zRecall: several.z,
     rateNames: [...rates.keys()].filter((name) => !given.recalls || name !== "tpr"), // the recall of one class
     known: (name) => rates.has(name),
     rate: (name, place, group) => rates.get(name)[place * c + group],
-    // The least and the most that the exact rate can be, and the fewest rows behind it.
-    span: (name, place, group) => {
-      const at = place * c + group;
-      const known = spans.get(name);
-      return known ? [known.low[at], known.high[at], known.least[known.least.length > c ? at : group]] : [rates.get(name)[at], rates.get(name)[at], behind[name][group]];
-    },
     count,
   };
 }
@@ -53,7 +46,6 @@ function partOf(given, count) {
     upper: unpackAll(given.upper || {}),
     promised: unpackAll(given.promised || {}),
     expected: unpackAll(given.expected || {}),
-    couldBe: new Map(Object.entries(given.could_be || {}).map(([name, ends]) => [name, ends.map(unpack)])),
     marked: new Set([...(given.alike || []), ...(given.no_better || [])]),
     attributes: given.attributes.map((a) => attributeOf(a, count)),
   };

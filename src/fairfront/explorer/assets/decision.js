@@ -41,13 +41,13 @@ function card(role, title, place, choose, hint) {
   const gap = state.gap;
   const upper = part && part.upper.get(gap);
   const lines = [
-    figureLine(columnWords(best), plainColumn(part, best)[place], best, roundingWords(part, best, place)),
+    figureLine(columnWords(best), plainColumn(part, best)[place], best),
     figureLine(`${part && attributeOfColumn(part, gap).c > 2 && part.columns.has(gap) ? "Worst " : ""}${columnWords(gap)}`, plainColumn(part, gap)[place], gap,
-      upper && Number.isFinite(upper[place]) ? `expected ${gapWritten(part.expected.get(gap)[place], gap)}; 95 % upper bound, of all models at once: ${gapWritten(upper[place], gap)}` : null, roundingWords(part, gap, place)),
+      upper && Number.isFinite(upper[place]) ? `expected ${gapWritten(part.expected.get(gap)[place], gap)}; 95 % upper bound, of all models at once: ${gapWritten(upper[place], gap)}` : null),
   ];
   const ratio = part && [...part.columns.keys()].find((n) => kindOf(n) === "selection_ratio" && attributeOfColumn(part, n) === attributeOfColumn(part, gap));
-  if (ratio) lines.push(figureLine("Selection ratio", part.columns.get(ratio)[place], ratio, roundingWords(part, ratio, place)));
-  for (const name of ["approval_rate", "auc"]) if (part && part.columns.has(name)) lines.push(figureLine(columnWords(name), part.columns.get(name)[place], name, roundingWords(part, name, place)));
+  if (ratio) lines.push(figureLine("Selection ratio", part.columns.get(ratio)[place], ratio));
+  for (const name of ["approval_rate", "auc"]) if (part && part.columns.has(name)) lines.push(figureLine(columnWords(name), part.columns.get(name)[place], name));
   return el("article", { class: `card ${role}`, "data-role": role, "data-id": raw.points.ids[place] },
     el("h3", null, badge(role), title, el("span", { class: "id" }, named(nameOf(place)))),
     el("dl", null, lines), markLines(part, place), pairLine(part, place), groupLines(part, place),

@@ -132,38 +132,13 @@ function newcombe(p1, n1, p2, n2, z = Z) {
   return [p1 - p2 - Math.hypot(p1 - l1, u2 - p2), p1 - p2 + Math.hypot(u1 - p1, p2 - l2)];
 }
 
-// The same of groups whose counts are rounded: the extremes over what their exact rates can be.
 function wilsonOf(attribute, rate, place, g) {
-  const [low, high, n] = attribute.span(rate, place, g);
-  if (n === 0 && Number.isFinite(low)) return [0, 1];
-  return [wilson(low, n)[0], wilson(high, n)[1]];
+  return wilson(attribute.rate(rate, place, g), attribute.behind(rate, place, g));
 }
 
 function newcombeOf(attribute, rate, place, a, b, z = Z) {
-  const [low1, high1, n1] = attribute.span(rate, place, a);
-  const [low2, high2, n2] = attribute.span(rate, place, b);
-  if ((n1 === 0 || n2 === 0) && Number.isFinite(low1 - low2)) return [-1, 1];
-  return [newcombe(low1, n1, high2, n2, z)[0], newcombe(high1, n1, low2, n2, z)[1]];
-}
-
-const NOTABLE = 0.02;
-
-// The least and the most that a figure can be where counts are rounded.
-function exactEnds(part, name, place) {
-  const ends = part && part.couldBe.get(name);
-  const value = part && part.columns.get(name)[place];
-  return ends ? [Math.min(ends[0][place], value), Math.max(ends[1][place], value)] : [value, value];
-}
-
-// The same in words, where exact figures may be notably others: of means in the target's unit, as a share of them.
-function roundingWords(part, name, place) {
-  if (!part || !part.couldBe.has(name)) return "";
-  const [least, most] = exactEnds(part, name, place);
-  const value = part.columns.get(name)[place];
-  const scale = isShare(name) ? 1 : Math.max(Math.abs(least), Math.abs(most));
-  if (!(Math.max(most - value, value - least) > NOTABLE * scale)) return "";
-  const ends = isShare(name) ? `${Math.floor(100 * least + 1e-6)} to ${Math.ceil(100 * most - 1e-6)} points` : `${number(least)} to ${number(most)}`;
-  return `of rounded counts; exact: ${ends}`;
+  const [one, other] = [a, b].map((g) => [attribute.rate(rate, place, g), attribute.behind(rate, place, g)]);
+  return newcombe(...one, ...other, z);
 }
 
 // Lower confidence bound of the worst gap, simultaneous over all pairs of groups: 0 where every pair may be equal.

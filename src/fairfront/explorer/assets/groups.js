@@ -10,12 +10,6 @@ function rateOrder(attribute) {
   return [...first, ...attribute.rateNames.filter((rate) => !first.includes(rate))];
 }
 
-// What was done with small counts, the same words wherever they matter.
-function countsWords(small) {
-  return small ? `Groups of fewer than ${small} people are pooled, counts below ${small} are rounded to 0, 5 or 10, and figures are computed from the rounded counts.`
-    : "Counts are exact, small ones too: keep this page where the rows are kept.";
-}
-
 function countWords(attribute, rate, g) {
   return `n = ${whole((attribute.rows[rate] || attribute.n)[g])}`;
 }
@@ -53,7 +47,7 @@ function rateBlock(attribute, rate) {
     el("div", { class: "label" }, named(level), el("small", null, countWords(attribute, rate, g))),
     el("div", { class: "both" }, places.map(([role, place]) => {
       const value = attribute.rate(rate, place, g);
-      const ends = attribute.shares && attribute.behind[rate] ? wilsonOf(attribute, rate, place, g) : null;
+      const ends = attribute.shares && attribute.behind(rate, place, g) ? wilsonOf(attribute, rate, place, g) : null;
       return bar(role, value, ends, scale, barLabel(attribute, rate, value, ends, role, g));
     }))));
   const compared = isCompared(rate);
@@ -68,7 +62,6 @@ function drawBars() {
     return;
   }
   const part = partNow();
-  const counts = note(`${part.weighted ? "Rates are weighted by sample weights; n counts rows. " : ""}${countsWords(part.small)}`);
-  put("bars", el("div", { class: "rates" }, rateOrder(attribute).map((rate) => rateBlock(attribute, rate))), counts,
+  put("bars", el("div", { class: "rates" }, rateOrder(attribute).map((rate) => rateBlock(attribute, rate))), part.weighted ? note("Rates are weighted by sample weights; n counts rows.") : null,
     attribute.shares ? note("Whiskers are 95 % intervals, each on its own (Wilson).") : null);
 }

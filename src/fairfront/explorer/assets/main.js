@@ -140,7 +140,7 @@ function headings() {
   const notions = facts.notions.map((n) => n.name.replaceAll("_", " ")).join(" and ");
   put("subtitle", `${whole(N)} ${facts.trained ? "models, each a trade-off between accuracy and" : "candidates, judged on accuracy and"} ${notions}, for `,
     facts.sensitive.flatMap(([name], i) => [i ? ", " : "", named(name)]), part ? `. Rates on ${part.name.slice(0, 40)}, ${whole(part.n)} rows. ${part.operating ? `${part.operating} To use another, run ${raw.command ? "fairfront trace" : "front.evaluate"} with ${raw.command ? "--approval-rate, --cutoff or --costs" : "approval_rate=, cutoff= or costs="}.` : ""}` : ". Training figures only: no evaluation was made.");
-  put("footer", `Written by fairfront ${raw.version} on ${raw.written}. The page holds aggregates only, holds no test rows and loads nothing. ${countsWords(part ? part.small : raw.small)} `
+  put("footer", `Written by fairfront ${raw.version} on ${raw.written}. The page holds aggregates only, holds no test rows and loads nothing. `
     + "A frontier is a trade-off for one fairness criterion, one data set and one kind of model; which point is right is a decision about people. No legal conclusion is drawn.");
   put("notices", notices(part));
 }

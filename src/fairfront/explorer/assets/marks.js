@@ -75,21 +75,18 @@ function axisLabel(key, part) {
 // The interval of a figure at a point, or null where none is drawn.
 function axisInterval(key, part, place) {
   if (!part || training.has(key)) return null;
-  if (key === "error") {
-    const [least, most] = exactEnds(part, "error", place);
-    return [wilson(Math.max(0, least), part.effective)[0], wilson(Math.min(1, most), part.effective)[1]];
-  }
+  if (key === "error") return wilson(part.columns.get(key)[place], part.effective);
   if (key.startsWith("signed|")) {
     const [, a, rate, g] = key.split("|");
     const attribute = part.attributes[Number(a)];
-    if (!attribute.behind[rate]) return null;
+    if (!attribute.behind(rate, place, Number(g))) return null;
     const last = attribute.c - 1;
     return newcombeOf(attribute, rate, place, Number(g), last);
   }
   if (!part.upper.has(key)) return null;
   const rate = kindOf(key).replace(/_gap$/, "");
   const attribute = attributeOfColumn(part, key);
-  if (!attribute.behind[rate] && rate !== "recall") return null;
+  if (!attribute.behind(rate, place, 0) && rate !== "recall") return null;
   return [gapLower(attribute, rate, place), part.upper.get(key)[place]];
 }
 

@@ -46,7 +46,7 @@ function drawCalibration(choose) {
     svg("text", { class: "axis", x: at(0.5), y: size - 4, "text-anchor": "middle" }, "predicted, %")),
     series.flatMap((bins, g) => (bins ? calibrationLine(bins, g, at, up) : [])));
   put("calibration", el("div", { class: "side" }, picture, el("ul", { class: "legend column" }, record.levels.slice(0, HUES).map((level, g) => el("li", null, hueBadge(g), named(level),
-    el("span", { class: "words" }, series[g] ? calibrationWords(series[g]) : `too few people of either label (below ${raw.small})`))))),
+    el("span", { class: "words" }, series[g] ? calibrationWords(series[g]) : "too few people of either label"))))),
   note("Share of people with the favourable label against the probability predicted, in bins that hold enough of both labels. Above the diagonal, the model underestimates the group."
     + (raw.facts.rule ? " Probabilities are those of the label, which all rules share: none decides by them alone." : "")));
 }
