@@ -93,6 +93,41 @@ def test_points_are_those_of_slsqp(case: str, notion: str, which: str) -> None:
         assert left < -1e-9 * max(cap, 1.0) or found >= front.loss[place] - 1e-6 * max(reach, 1e-3 * front.loss[place])
 
 
+LOSS_UNITS = {"gamma": 0.0, "poisson": 1.0, "tweedie": 0.5, "squared": 2.0}
+"""The loss of targets times u is that of the targets times u to this power."""
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6, 1e12])
+@pytest.mark.parametrize("loss", LOSS_UNITS)
+def test_traces_and_certificates_do_not_depend_on_the_unit_of_targets(loss: str, unit: float) -> None:
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 2, 400).astype(str)
+    X = rng.normal(size=(400, 4)) + 0.6 * (group == "1")[:, None]
+    y = np.round(np.exp(X[:, 0] + (group == "1") + rng.normal(size=400))) + (loss == "gamma")
+    fixed: dict[str, Any] = {"sensitive_features": group, "loss": loss, "notion": "disparate_mistreatment"}
+    one, other = (
+        ff.trace(X, y * u, **fixed, ridge=0.0, n_points=6, held_out=False, progress=False) for u in (1.0, unit)
+    )
+    factor = unit ** LOSS_UNITS[loss]
+    np.testing.assert_allclose(other.loss, one.loss * factor, rtol=1e-10)
+    np.testing.assert_allclose(other.gaps, one.gaps * factor, atol=1e-10 * factor * one.gaps.max())
+    assert other.status == one.status
+    np.testing.assert_array_equal(other.certified, one.certified)
+    assert one.certified.any()
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e6])
+def test_a_gamma_regressor_keeps_its_cap_in_any_unit(unit: float) -> None:
+    rng = np.random.default_rng(1)
+    group = rng.integers(0, 2, 500).astype(str)
+    X = rng.normal(size=(500, 3)) + 0.6 * (group == "1")[:, None]
+    y = unit * np.exp(X[:, 0] + rng.normal(size=500))
+    model = ff.ParetoFairRegressor(loss="gamma", notion="disparate_mistreatment", max_loss_gap=0.002)
+    share = y / model.fit(X, y, sensitive_features=group).predict(X)
+    losses = share - np.log(share) - 1.0
+    assert abs(losses[group == "0"].mean() - losses[group == "1"].mean()) <= 0.002 * (1 + 1e-6)
+
+
 def test_actual_over_expected_is_what_it_says(tmp_path: Path) -> None:
     front = traced("poisson")
     front = front.evaluate(X, COUNTS / E, sensitive_features=A, sample_weight=E, notion="actual_over_expected")

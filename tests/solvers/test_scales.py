@@ -85,7 +85,7 @@ def far(*arrays):
     return [da.from_array(each, chunks=(-(-len(each) // 5), *each.shape[1:])) for each in arrays]
 
 
-KINDS = ("dense", "single", "sparse", "dask", "files", "source", "thin dask")
+KINDS = ("dense", "single", "sparse", "dask", "source", "thin dask")
 
 
 def traced_as(kind: str, X, y, group, **options):
@@ -93,7 +93,7 @@ def traced_as(kind: str, X, y, group, **options):
     if kind in ("dense", "single", "sparse"):
         form = {"dense": np.asarray, "single": np.float32, "sparse": sparse.csr_array}[kind]
         return traced(form(X), y, group, **options)
-    keep = {"files": "disk", "source": "source"}.get(kind, "memory")
+    keep = "source" if kind == "source" else "memory"
     with dask.config.set({"fairfront.small-bytes": 0, "fairfront.keep": keep, "scheduler": "synchronous"}):
         rows, *others = far(X, y, group)
         return traced(rows.map_blocks(sparse.csr_array) if kind == "thin dask" else rows, *others, **options)

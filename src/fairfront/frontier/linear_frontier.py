@@ -70,7 +70,7 @@ def _stated(problem: LinearProblem, W: Array, L: Array, solved: Array) -> Mask:
     """
     algebra, squared = problem.algebra, isinstance(problem.loss, Squared)
     off = np.asarray(problem.frame.rounding(W).max(axis=1))
-    if (off > ROUGH * (np.sqrt(problem.rows.target_variance) if squared else 1.0)).any():
+    if (off > ROUGH * problem.score_size).any():
         warnings.warn(
             f"scores computed from the coefficients may be off by up to {off.max():.2g}, so that stated losses and "
             "gaps are not exactly those of the models: columns are nearly collinear next to large values; subtract "
@@ -80,8 +80,7 @@ def _stated(problem: LinearProblem, W: Array, L: Array, solved: Array) -> Mask:
         )
     loss = np.abs(algebra.loss(solved))
     lost = np.abs(algebra.loss(L) - loss)
-    rough = 0.5 * problem.rows.target_variance if squared else 1.0
-    floored = np.maximum(loss, 1e-6 * rough)
+    floored = np.maximum(loss, 1e-6 * problem.loss_size)
     pull = np.sqrt(2.0 * floored) if squared else floored  # what a score may be off for that loss
     unit = np.repeat(loss[:, None], len(algebra.b), axis=1)
     unit[:, _gaps_of_scores(problem)] = pull[:, None]

@@ -110,6 +110,15 @@ class Loss(Measure):
         """
         return 0.0
 
+    def size(self, mean: float, variance: float) -> float:
+        """Return the order of magnitude of losses, in their unit, which is 1 where losses have none.
+
+        Parameters
+        ----------
+        mean, variance : float, of the targets
+        """
+        return 1.0
+
     def of_values(self, values: Array) -> Loss:
         """Return the loss for these targets, and refuse those that it has no value for.
 
@@ -259,6 +268,9 @@ class Squared(Loss):
 
     def curvature(self, score: Array, target: Array) -> Array:
         return np.ones_like(score)[..., None, :]
+
+    def size(self, mean: float, variance: float) -> float:
+        return 0.5 * variance
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from .losses import LOSSES, Array, Loss, Stock
 from .stock_models import gamma_regressor, poisson_regressor, tweedie_regressor
 
 LARGEST = 300.0  # scores beyond are taken as this, so that no step overflows; such means are no one's
-LEAST = 1e-12  # mean of targets that a start is taken from at least
+LEAST = 1e-100  # mean of targets that a start is taken from at least
 
 
 class LogLinkLoss(Loss):
@@ -64,6 +64,9 @@ class Poisson(LogLinkLoss):
     def curvature(self, score: Array, target: Array) -> Array:
         return self.mean(score)[..., None, :]
 
+    def size(self, mean: float, variance: float) -> float:
+        return mean
+
 
 @dataclass(frozen=True)
 class Gamma(LogLinkLoss):
@@ -106,6 +109,9 @@ class Tweedie(LogLinkLoss):
     def curvature(self, score: Array, target: Array) -> Array:
         one, two = 1.0 - self.power, 2.0 - self.power
         return (two * self.mean(two * score) - one * target * self.mean(one * score))[..., None, :]
+
+    def size(self, mean: float, variance: float) -> float:
+        return float(mean ** (2.0 - self.power))
 
 
 for _loss in (Poisson, Gamma, Tweedie):

@@ -216,6 +216,17 @@ class LinearProblem:
             first[:, -1] = self.loss.begin(self.piece.target_mean)
         return fit_cells(self, omega, first, second_order=self.K * self.d <= DENSE_LIMIT)
 
+    @property
+    def loss_size(self) -> float:
+        """Return the order of magnitude of the loss, in its unit: tolerances are shares of it."""
+        return self.loss.size(self.rows.target_mean, self.rows.target_variance)
+
+    @property
+    def score_size(self) -> float:
+        """Return the order of magnitude of scores: of the targets where scores predict them, else log-odds or logs."""
+        spread = float(np.sqrt(self.rows.target_variance)) if isinstance(self.loss, Squared) else 1.0
+        return spread or 1.0
+
     def metric(self, W: Array) -> Array:
         """Return the Hessian of the loss at weights (K, d); where it has kinks, X^T X / n with the ridge per class.
 

@@ -32,8 +32,8 @@ CONVEX = 1e-9
 multipliers are not known better. The ridge has no part in it, because a penalty makes no cell convex."""
 NEAR = 1e-7  # how far above its smallest value a Lagrangian may be, as a share of the plain loss
 STILL = 1e-3
-"""How far a Newton step may move the score of a row. Where labels can be separated no optimum exists, and every step
-moves scores by about 1; at an optimum they stay."""
+"""How far a Newton step may move the score of a row, as a share of the size of scores. Where labels can be separated no
+optimum exists, and every step moves scores by about 1; at an optimum they stay."""
 FLAT, UNMOVED = 1e-11, 1e-13
 """Curvature (of columns at unit scale) that is not known for rounding, and the score of a row that is nothing."""
 MOST, ROUNDS = 64, 16  # most points of a path that is refined where it bends, and most times that its steps are halved
@@ -80,8 +80,7 @@ def knot_solver(newton: Newton, problem: LinearProblem, plain: Array) -> KnotSol
     """Return the solver of points after plain training (K, d), with the constraints that the options ask for."""
     rows = constraints(newton, problem, plain)
     loss = float(rows.p @ problem.values(plain[None])[0])
-    rough = 0.5 * problem.rows.target_variance if problem.task.kind == "regression" else 1.0
-    size = max(loss, SMALLEST * rough, TINY)
+    size = max(loss, SMALLEST * problem.loss_size, TINY)
     return KnotSolver(problem.without_metric(), rows, newton.tol, newton.max_iter, size)
 
 
@@ -179,7 +178,7 @@ def _is_minimum(problem: LinearProblem, omega: Array, W: Array, G: Array, size: 
     if not along @ (along / values[known]) <= NEAR * size:
         return False
     moves = np.vstack([step, vectors[:, ~known].T]) * unit
-    reach = problem.reach(moves.reshape(-1, *W.shape))
+    reach = problem.reach(moves.reshape(-1, *W.shape)) / problem.score_size
     return bool(reach[0] <= STILL and (reach[1:] <= UNMOVED).all())
 
 

@@ -142,7 +142,8 @@ class DaskRows:
 
     def __init__(self, parts: list[tuple[Any, ...]], n: int, squares: Array, eager: bool) -> None:
         self.parts, self.n, self.d, self.eager = parts, n, len(squares), eager
-        self.squares, self.target_variance, self.passes = squares, 0.0, 0
+        self.squares, self.passes = squares, 0
+        self.target_mean = self.target_variance = 0.0
         self.memo: dict[tuple[Any, ...], tuple[Array, ...]] = {}
 
     def total(self, ask: Ask, combine: Callable[[list[Any]], Any] = summed) -> tuple[Array, ...]:

@@ -111,6 +111,7 @@ def dask_problem(question: Question, X: Any, y: Any, sensitive_features: Any, sa
     rows = _laid_rows(settings.keep, blocks, plan, seen, frame.squares(seen.moments))
     elsewhere = replace(objectives, layout=replace(objectives.layout, cells=far), targets=np.empty(0))
     if seen.target is not None:
+        rows.target_mean = float(seen.target.mean[0])
         rows.target_variance = float(seen.target.squared[0]) / seen.rows
     return DaskProblem(rows, elsewhere, frame, feature_names(X))
 
