@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
 
 import fairfront as ff
 from fairfront.frontier.group_thresholds import GroupScores
@@ -39,31 +37,15 @@ def newton(**options: Any) -> Any:
     return fit
 
 
-def rules(learners: Callable[[Fitting], Any]) -> Any:
-    """Return a fit of the rules in rates, on posteriors of some learners."""
-
-    def fit(fitting: Fitting) -> Candidates:
-        rows = fitting.train
-        known = {"estimator": learners(fitting), "random_state": fitting.seed, "progress": False}
-        asked = {"sensitive_features": rows.groups, "units": "rates", "n_points": fitting.n_points}
-        front = ff.trace(rows.X, rows.y, **asked, **known, held_out=False)
-        guesses = [guess.model for guess in front.models.guesses if guess.model is not None]
-        fits = sum(1 if type(model) is LogisticRegression else 4 for model in guesses)  # three folds and all rows
-        scores = lambda X: front.models.scores(X)[:, 0]  # noqa: E731
-        return Candidates(lambda X, groups: (scores(X) > 0).astype(np.float64), scores=scores, solved=fits)
-
-    return fit
-
-
-def stacked(fitting: Fitting) -> Any:
-    """Return logistic regression and LightGBM, to be stacked."""
-    return [None, trees(fitting)]
-
-
-def trees(fitting: Fitting) -> Any:
-    from lightgbm import LGBMClassifier
-
-    return LGBMClassifier(random_state=fitting.seed, n_jobs=1, verbose=-1)
+def rules(fitting: Fitting) -> Candidates:
+    """Trace the rules in rates, on logistic posteriors."""
+    rows = fitting.train
+    known = {"random_state": fitting.seed, "progress": False}
+    asked = {"sensitive_features": rows.groups, "units": "rates", "n_points": fitting.n_points}
+    front = ff.trace(rows.X, rows.y, **asked, **known, held_out=False)
+    fits = 4 * sum(guess.model is not None for guess in front.models.guesses)  # three folds and all rows
+    scores = lambda X: front.models.scores(X)[:, 0]  # noqa: E731
+    return Candidates(lambda X, groups: (scores(X) > 0).astype(np.float64), scores=scores, solved=fits)
 
 
 def pb_pdo(fitting: Fitting) -> Candidates:
@@ -109,13 +91,7 @@ PEERS = {
         note="goes on to half the plain gap on the other side",
     ),
     "fairfront_rate": Peer("fairfront Newton, rate surrogate", newton(surrogate="rate")),
-    "fairfront_rates": Peer("fairfront, rates", rules(lambda fitting: None), note="guesses the group"),
-    "fairfront_rates_stacked": Peer(
-        "fairfront, rates, stacked",
-        rules(stacked),
-        packages=("lightgbm",),
-        note="logistic regression and LightGBM; guesses the group",
-    ),
+    "fairfront_rates": Peer("fairfront, rates", rules, note="guesses the group"),
     "fairfront_pb_pdo": Peer(
         "fairfront PB-PDO", pb_pdo, note="slides along the front, so steps trade objectives by design"
     ),

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
-from .exceptions import InputError, progress_bar, spelled
+from .exceptions import InputError, progress_bar
 from .frontier import Frontier, assemble
 from .frontier.estimator_frontier import trace_estimator
-from .frontier.held_out import ASKED, HELD_OUT, NEAR_ROWS, ROUGH, HeldOut, readings_judge, refuse_operating
+from .frontier.held_out import HELD_OUT, ROUGH, HeldOut, readings_judge, refuse_operating
 from .frontier.rate_frontier import Rates, as_rates, refuse_losses, trace_rates
 from .objectives import Gap, Groups, Loss, Notion, Within, warn_of_proxies
 from .objectives.comparisons import Surrogate
@@ -19,7 +19,7 @@ from .problems.signs import as_signs
 from .solvers import Solver, Weighting, as_solver
 from .solvers.base import Request
 from .solvers.search import as_search, refuse_linear
-from .validation import check_flag, check_progress, check_seed, is_dask
+from .validation import check_flag, check_progress, check_seed
 
 
 def trace(
@@ -85,7 +85,7 @@ def trace(
         Any classifier or regressor whose fit takes sample_weight, instead of a linear model: points are then weighted
         fits of it, not certified, and X is whatever it takes. ``solver`` is then a `Weighting`, which says how many
         weightings are tried, which gap is lowered, and on which rows it is measured. In rates: any classifier with
-        probabilities, a list of them to be stacked, or None for logistic regression.
+        probabilities, or None for logistic regression.
     units : {"losses", "rates"} or Rates
         Gaps of training losses, or of decisions: "rates" fits labels and groups once and traces the rules that are
         optimal for these posteriors; they guess the group. A `Rates` says where they decide.
@@ -127,10 +127,7 @@ def trace(
             )
         learnt = {"estimator": estimator, "random_state": random_state, "person": person}
         posed = rates.problem(X, y, **learnt, ridge=ridge, fit_intercept=fit_intercept, **rows, **question)
-        far = posed.X is None or any(map(is_dask, labelled))
-        if held_out and far:
-            raise InputError(NEAR_ROWS.format(spelled(ASKED)))
-        unasked = held_out is False or (held_out is None and (posed.folds.same or far))
+        unasked = held_out is False or (held_out is None and posed.folds.same)
         judge = None if unasked else readings_judge(posed.folds, labelled, person=person)
         return trace_rates(posed, rates, n_points, progress, judge)
     if estimator is not None:

@@ -109,8 +109,6 @@ def test_rates_are_of_decisions(folder: Path, tmp_path: Path) -> None:
     base = (*base, "--favourable", "yes")
     assert "--surrogate is for units of losses" in fairfront(*base, "--surrogate", "rate", code=2)
     assert "--max-fits is for the model 'boosting'" in fairfront(*base, "--max-fits", "4", code=2)
-    stacked = ("trace", folder / "two.csv", "--target", "y", "--groups", "sex", "-o", tmp_path / "run")
-    assert "'stacked' is for --units rates" in fairfront(*stacked, "--favourable", "yes", "--model", "stacked", code=2)
 
 
 def test_rates_from_file_to_predictions(folder: Path, tmp_path: Path) -> None:

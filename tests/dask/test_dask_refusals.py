@@ -77,6 +77,12 @@ def test_kinds_that_cannot_be_used() -> None:
         linear_problem(frame, labels, sensitive_features=labels)
 
 
+def test_rules_in_rates_are_for_rows_in_memory() -> None:
+    X, y, rows, _ = given(n=300)
+    with pytest.raises(InputError, match="units='rates' is for data in memory, found Dask collections"):
+        ff.trace(far(X), far(y), **far(rows), units="rates")
+
+
 def test_rows_where_x_has_an_empty_partition() -> None:
     X, y, rows, _ = given(n=300)
     frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y, "row": np.arange(300)})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
 import fairfront as ff
-from fairfront.frontier.frontier_columns import subset
 from fairfront.measures.promises import expected
 from fairfront.solvers.base import Target
 from fairfront.solvers.knots import knot_solver, solve_knot
@@ -175,22 +173,3 @@ def test_a_bare_name_is_the_worst_over_attributes_and_its_end_holds_for_all() ->
     assert front.choose(least="tpr_gap", within={"error": 0.05}) in front.ids
     with pytest.raises(ff.InputError, match="no column 'nonsense_gap'"):
         front.column("nonsense_gap")
-
-
-def test_some_points_of_an_evaluated_frontier_are_saved_as_they_were_judged(data, front, tmp_path: Path) -> None:
-    X, y, group = data
-    judged = front.evaluate(X, y, sensitive_features=group, approval_rate=0.4)
-    ids = judged.ids[[3, 1]].tolist()
-    some, places = subset(judged, ids), sorted(judged.place(id) for id in ids)
-    for name, values in judged.record().columns.items():
-        np.testing.assert_array_equal(some.column(name), values[places])
-    judged.save(tmp_path / "all")
-    some.save(tmp_path / "some")
-    whole, again = ff.load(tmp_path / "all"), ff.load(tmp_path / "some")
-    table = again.table()
-    for name, values in whole.table().items():
-        if name in table:
-            np.testing.assert_array_equal(table[name], values[places], err_msg=name)
-        else:  # what a figure can be stands where that is notable for one of the points
-            assert name.endswith(("_least", "_most"))
-            assert np.isnan(values[places]).all()

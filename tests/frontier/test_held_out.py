@@ -48,7 +48,7 @@ def test_rows_that_lie_elsewhere_are_judged_on_request(rows) -> None:
     known = {"sensitive_features": group, "favourable": "yes", "n_points": 3, "progress": False}
     assert not ff.trace(X, y, **known, held_out=None).evaluations
     assert ff.trace(X, y, **known, held_out=True).evaluations["held_out"].n == len(rows[1])  # small, so brought here
-    with pytest.raises(ff.InputError, match="needs all rows in memory, found Dask collections"):
+    with pytest.raises(ff.InputError, match="is for data in memory, found Dask collections"):
         ff.trace(X, y, **known, units="rates", held_out=True)
 
 

@@ -89,7 +89,7 @@ def test_rules_have_no_cutoff_of_their_own(runs):
     said = model.card
     assert "| Model | rule on probabilities of label and group (linear), for the least error; id" in said
     assert "| Operating point | approval rate 0.7, inside the rule: no single cut-off" in said
-    assert "Loss (here the error) and its gap are those of rows left out one at a time" in said
+    assert "Loss (here the error) and its gap are those of cross-fitted predictions, 3 folds" in said
     assert "cut-off 0" not in said
     assert "The cut-off in full" not in said
 

@@ -215,7 +215,6 @@ def clashes() -> Iterator[Call]:
         ("trace", {"group_probabilities": ("p,w",)}),
         ("trace", {"cutoff": ("0.4",), "approval_rate": ("0.4",)}),
         ("trace", {"approval_rate": ("0.4",), "costs": ("5,1",)}),
-        ("trace", {"model": ("stacked",)}),
         ("trace", {"max_fits": ("4",)}),
         ("trace", {"model": ("boosting",)}),
         ("trace", {"text": ("p",), "numbers": ("p",)}),

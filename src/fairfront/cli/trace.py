@@ -37,8 +37,8 @@ def trace(
     notion: Annotated[Texts, option("NAME", f"Fairness criterion; may be repeated: {', '.join(NOTIONS)}.")] = None,
     loss: Annotated[str, option("NAME", f"Training loss: {', '.join(LOSSES)}.")] = "logistic",
     model: Annotated[
-        Literal["linear", "boosting", "stacked"],
-        typer.Option(help="Linear models, boosted trees, or both stacked (with --units rates)."),
+        Literal["linear", "boosting"],
+        typer.Option(help="Linear models, or boosted trees."),
     ] = "linear",
     surrogate: Annotated[
         Literal["loss", "rate"], typer.Option(help="Train on gaps of the loss, or of smooth rates.")

@@ -18,10 +18,8 @@ from .base import FairModel
 def _is_likelihood(estimator: Any) -> bool:
     """Hinges are not, and their scores are not probabilities."""
     loss, given = estimator.loss, estimator.estimator
-    several = given if isinstance(given, (list, tuple)) else [given]  # stacked, in rates
-    for each in several:
-        if each is not None and not hasattr(each, "predict_proba"):
-            raise AttributeError(f"predict_proba needs an estimator that has it, found {type(each).__name__}.")
+    if given is not None and not hasattr(given, "predict_proba"):
+        raise AttributeError(f"predict_proba needs an estimator that has it, found {type(given).__name__}.")
     kind = LOSSES[loss] if isinstance(loss, str) and loss in LOSSES else loss
     if not getattr(kind, "likelihood", False):
         raise AttributeError(f"predict_proba needs a loss that is a likelihood (logistic or softmax), found {loss!r}.")

@@ -112,7 +112,7 @@ class ParetoFairClassifier(ClassifierMixin, _PointFit, FairClassifier):  # type:
     random_state : int, optional
     estimator : estimator, optional
         Any classifier whose fit takes sample_weight, instead of a linear model; ``solver`` is then a `Weighting` (by
-        default of 6 fits). In rates, any with probabilities, or a list of them to be stacked.
+        default of 6 fits). In rates, any with probabilities.
     units : {"losses", "rates"} or Rates
         As in `trace`: in rates, ``model_`` is the rule of least error whose gaps are at most ``max_rate_gap``.
     signs : mapping of columns, by name or place, to "+" or "-", as in `trace`, optional

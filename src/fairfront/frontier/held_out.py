@@ -205,8 +205,7 @@ def readings_judge(
     if person is not None:
         codes = person_codes(person, n, weighted_rows(check_weights(rows[2], n)))
     parts = len(folds.pairs)
-    alone = ["leave-one-out in closed form", "one held-out part"]
-    made = alone[parts] if parts < 2 else f"predictions of {parts} folds"
+    made = "one held-out part" if parts == 1 else f"predictions of {parts} folds"
 
     def judge(front: Frontier, fits: Sequence[Reading]) -> Frontier:
         held = folds.held

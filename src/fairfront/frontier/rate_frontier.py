@@ -44,8 +44,7 @@ class Rates:
     costs : mapping, optional
         Costs of a ``false_positive`` and a ``false_negative``, whose mean is lowered instead of the error.
     cv : "auto", int, float, splitter, pairs of rows or "train"
-        Rows that posteriors are scaled and rules measured on, as in `Weighting`. "auto": logistic regressions on dense
-        rows leave out one row at a time, in closed form; other learners, and rows of people, have 3 folds.
+        Rows that posteriors are scaled and rules measured on, as in `Weighting`; "auto": 3 folds.
     n_jobs : number of processes of joblib, optional
     """
 
@@ -190,11 +189,10 @@ def _assemble(problem: RateProblem, rates: Rates, path: list[Rule], readings: li
 def _facts(problem: RateProblem, rates: Rates, off: Array, duality_gap: float) -> Facts:
     base, parts = Facts.of(problem.objectives, rates), len(problem.folds.pairs)
     held = "one held-out part of the rows" if parts == 1 else f"cross-fitted predictions, {parts} folds"
-    held = held if parts else "rows left out one at a time, in closed form"
     measured = "training rows" if problem.folds.same else held
     worst = int(np.abs(off).max(axis=0).argmax())
     said = (
-        f"Rules on posteriors of {problem.learners}; {rates.loss}s and gaps are those of {measured}.",
+        f"Rules on posteriors of {type(problem.estimator).__name__}; {rates.loss}s and gaps are those of {measured}.",
         f"Optimal for these posteriors (duality gap at most {duality_gap:.1e}), which may be wrong: expected and "
         f"measured rates differ by up to {np.abs(off).max():.3f} ({problem.objectives.algebra.mean_names[worst]}).",
         GUESSED,

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from ..exceptions import InputError
 from ..objectives import Array, Task
 from ..problems.guesses import Guess, Posteriors, Scaling, logistic_model
-from ..problems.posteriors import RuleClassifier, Stack, rule_scores
+from ..problems.posteriors import RuleClassifier, rule_scores
 from ..problems.threads import one_blas_thread
 from .estimator_models import read_estimators, write_estimators
 from .models import Models, Places, Stored, read_known
@@ -31,7 +31,7 @@ class RuleModels(Models):
     ``duality_gap`` (N,) is how much smaller the expected loss of any other rule within the caps can be.
     """
 
-    posteriors: Stack
+    posteriors: Posteriors
     rules: Array
     expected: Array
     measured: Array
@@ -69,14 +69,14 @@ class RuleModels(Models):
 
     @property
     def guesses(self) -> tuple[Guess, ...]:
-        return tuple(guess for part in self.posteriors.parts for guess in part.guesses)
+        return self.posteriors.guesses
 
     def write(self, folder: Path) -> Stored:
         """Every classifier once: logistic regressions as coefficients, others as files of skops."""
         names = ("rules", "expected", "measured", "duality_gap")
         arrays: dict[str, NDArray[Any]] = {name: getattr(self, name) for name in names}
-        stack, kinds, foreign = self.posteriors, [], []
-        arrays |= {"shares": stack.shares, "slope": stack.scaling.slope, "bias": stack.scaling.bias}
+        scaling, kinds, foreign = self.posteriors.scaling, [], []
+        arrays |= {"slope": scaling.slope, "bias": scaling.bias}
         for i, guess in enumerate(self.guesses):
             kind = NONE if guess.model is None else PLAIN if type(guess.model) is LogisticRegression else FOREIGN
             kinds.append(kind)
@@ -86,7 +86,7 @@ class RuleModels(Models):
             elif kind == FOREIGN:
                 foreign.append(guess.model)
         named = any(hasattr(guess.model, "feature_names_in_") for guess in self.guesses)
-        content = {**self._content("rate_names"), "guesses": kinds, "parts": len(stack.parts), "named": named}
+        content = {**self._content("rate_names"), "guesses": kinds, "named": named}
         return Stored(content, arrays, write_estimators(foreign, folder))
 
     @classmethod
@@ -100,13 +100,10 @@ class RuleModels(Models):
                 model = logistic_model(arrays[f"coef_{i}"], arrays[f"intercept_{i}"], names)
             scaling = Scaling(arrays[f"slope_{i}"], arrays[f"bias_{i}"])
             guesses.append(Guess(model, arrays[f"seen_{i}"], scaling))
-        each = len(guesses) // known.pop("parts")
-        parts = [guesses[start : start + each] for start in range(0, len(guesses), each)]
-        posteriors = tuple(Posteriors(label, tuple(members)) for label, *members in parts)
-        stack = Stack(posteriors, arrays["shares"], Scaling(arrays["slope"], arrays["bias"]))
+        posteriors = Posteriors(guesses[0], tuple(guesses[1:]), Scaling(arrays["slope"], arrays["bias"]))
         known |= {name: arrays[name] for name in ("rules", "expected", "measured", "duality_gap")}
-        found = cls(stack, **{**known, "rate_names": tuple(known["rate_names"])})
-        pairs, K = sum(stack.sizes), len(found.task.classes)
+        found = cls(posteriors, **{**known, "rate_names": tuple(known["rate_names"])})
+        pairs, K = sum(posteriors.sizes), len(found.task.classes)
         if found.rules.shape[1:] != (pairs, K) or not np.isfinite(found.rules).all():
             raise InputError(
                 f"rules have the shape {found.rules.shape}, expected (N, {pairs}, {K}) finite numbers; save it again."

@@ -33,19 +33,13 @@ PLENTY = 1000
 
 @dataclass(frozen=True)
 class Folds:
-    """Pairs of rows to fit on and rows to measure on; ``same`` says that both are all rows.
-
-    Without pairs each of ``alone`` rows is measured by the fit without it, in closed form.
-    """
+    """Pairs of rows to fit on and rows to measure on; ``same`` says that both are all rows."""
 
     pairs: tuple[tuple[Ints, Ints], ...]
     same: bool
-    alone: int = 0
 
     @cached_property
     def held(self) -> Ints:
-        if not self.pairs:
-            return np.arange(self.alone, dtype=np.intp)
         return np.unique(np.concatenate([held for _, held in self.pairs]))
 
 

@@ -168,23 +168,38 @@ class Guess:
 
 @dataclass(frozen=True, eq=False)
 class Posteriors:
-    """Probabilities of pairs (label, cell): those of the label, times those of the cells given each label."""
+    """Probabilities of pairs (label, cell): those of the label, times those of the cells given each label.
+
+    They are scaled once more, all pairs together, because rules trade the label's probability against the group's.
+    """
 
     label: Guess
     members: tuple[Guess, ...]
+    scaling: Scaling
 
     @property
     def guesses(self) -> tuple[Guess, ...]:
         return (self.label, *self.members)
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many pairs each label has."""
+        return tuple(len(guess.scaling.bias) for guess in self.members)
+
     def pairs(self, X: Any) -> Array:
+        """Return P(label, cell | x), (n, pairs); rows sum to 1."""
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         return self.joined([guess.raw(X, n) for guess in self.guesses])
 
     def joined(self, raw: list[Array]) -> Array:
         """Shape (n, pairs), from every guess's own probabilities."""
         label, *members = (guess.scaling.apply(P) for guess, P in zip(self.guesses, raw, strict=True))
-        return np.column_stack([label[:, [j]] * member for j, member in enumerate(members)])
+        return self.scaling.apply(np.column_stack([label[:, [j]] * member for j, member in enumerate(members)]))
+
+    def labels(self, pairs: Array) -> Array:
+        """Return P(label | x), (n, K)."""
+        starts = np.cumsum((0, *self.sizes[:-1]))
+        return np.asarray(np.add.reduceat(pairs, starts, axis=1))
 
 
 def fit_posteriors(estimator: Any, X: Any, rows: Coded, only: Ints, seed: int) -> Posteriors:
@@ -211,7 +226,7 @@ def fit_posteriors(estimator: Any, X: Any, rows: Coded, only: Ints, seed: int) -
                     "learner that does not; use trees, forests or linear models."
                 )
         guesses.append(Guess(model, seen.astype(np.intp), Scaling.none(size)))
-    return Posteriors(guesses[0], tuple(guesses[1:]))
+    return Posteriors(guesses[0], tuple(guesses[1:]), Scaling.none(len(rows.pairs)))
 
 
 ROWS_INSIDE = ("_fit_X", "X_train_", "support_vectors_")

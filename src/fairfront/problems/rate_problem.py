@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
 
 from ..exceptions import InputError, spelled
 from ..objectives import Array, Objectives, Question
-from ..validation import check_positive, check_seed, is_dask
+from ..validation import check_seed, is_dask
 from . import fit_rows, learners
 from .decision_rules import Rules, compared_by
 from .fit_rows import Folds, Reading
-from .guesses import Coded
-from .logistic_guesses import MOST_WEIGHTS, RATES, LogisticRows, closed_form
+from .guesses import Coded, Posteriors
 from .pieces import Names, feature_names
-from .posteriors import RuleClassifier, Stack, learn_posteriors, rule_scores
+from .posteriors import RuleClassifier, learn_posteriors, rule_scores
 
-if TYPE_CHECKING:
-    from .dask.problem import DaskProblem
-
-LOSSES = "units='losses'"
+RATES, LOSSES = "units='rates'", "units='losses'"
 RULED = frozenset({"tpr", "fpr", "selection", "error", "recall"})
 """Rates of decisions that rules are traced for: linear in decisions, with a whole that no decision changes."""
 FEWEST_DRIVEN = 16
@@ -31,18 +26,14 @@ FEWEST_DRIVEN = 16
 
 
 FOLDS = 3
-"""Of learners whose rows cannot be left out in closed form."""
+"""In how many parts rows are left out of the fits that posteriors are scaled on, and rules measured."""
 
 
 @dataclass(frozen=True, eq=False)
 class RateProblem:
-    """Learners, their rows, and what their decisions are compared by; ``learnt`` holds the posteriors once made.
+    """A learner, its rows, and what its decisions are compared by; ``learnt`` holds the posteriors once made."""
 
-    An estimator of None is a logistic regression whose rows are left out in ``closed`` form; X is None where the rows
-    stay with Dask.
-    """
-
-    estimators: tuple[Any, ...]
+    estimator: Any
     X: Any
     rows: Coded
     objectives: Objectives
@@ -51,34 +42,24 @@ class RateProblem:
     approval: float | None = None
     seed: int = 0
     n_jobs: int | None = None
-    closed: LogisticRows | None = None
-    learnt: list[tuple[Stack, Array]] = field(default_factory=list)
+    learnt: list[tuple[Posteriors, Array]] = field(default_factory=list)
 
     @property
     def fits(self) -> int:
-        """To labels and groups, in every fold and on all rows, of every learner; in closed form once."""
+        """To labels and groups, in every fold and on all rows."""
         parts = len(self.folds.pairs) + (not self.folds.same)
-        each = sum(1 if estimator is None else parts for estimator in self.estimators)
-        return each * sum(size > 1 for size in self.rows.sizes)
-
-    @property
-    def learners(self) -> str:
-        """Their names."""
-        names = (LogisticRegression if each is None else type(each) for each in self.estimators)
-        return " and ".join(dict.fromkeys(kind.__name__ for kind in names))
+        return parts * sum(size > 1 for size in self.rows.sizes)
 
     @property
     def columns(self) -> tuple[Names, int | None]:
         """Names of features and their number, where known."""
-        if self.closed is not None:
-            return self.closed.names, self.closed.rows.d - self.closed.frame.intercept
         shape: tuple[Any, ...] = getattr(self.X, "shape", ())
         return feature_names(self.X), int(shape[1]) if len(shape) == 2 else None
 
-    def learn(self, on_fit: Callable[[], None] = lambda: None) -> tuple[Stack, Array]:
+    def learn(self, on_fit: Callable[[], None] = lambda: None) -> tuple[Posteriors, Array]:
         if not self.learnt:
             known = (self.X, self.rows, self.folds, self.seed, self.n_jobs)
-            self.learnt.append(learn_posteriors(self.estimators, *known, on_fit, self.closed))
+            self.learnt.append(learn_posteriors(self.estimator, *known, on_fit))
         return self.learnt[0]
 
     def rules(self, on_fit: Callable[[], None] = lambda: None) -> Rules:
@@ -142,83 +123,38 @@ def rate_problem(
 ) -> RateProblem:
     """Check the data and lay out the cells whose rates are compared.
 
-    ``estimator`` is a classifier with probabilities, several of them to be stacked, or None for logistic regression
-    with this ridge. ``costs`` are those of a false positive and of a false negative. ``known``: favourable, notion,
-    gap, groups, as in `linear_problem`.
+    ``estimator`` is a classifier with probabilities, or None for logistic regression with this ridge. ``costs`` are
+    those of a false positive and of a false negative. ``known``: favourable, notion, gap, groups, as in
+    `linear_problem`.
     """
     question = replace(_question(loss, known), surrogate="rate")
-    asked: Sequence[Any] = estimator if isinstance(estimator, (list, tuple)) else [estimator]
-    if not len(asked):
-        raise InputError("estimator is an empty list, expected classifiers to stack, or None for logistic regression.")
     given = (X, y, sensitive_features, sample_weight)
     decided = (costs, approval_rate)
     if any(is_dask(part) for part in given):
-        from .dask.problem import brought, dask_problem
-
-        if (far := dask_problem(question, *given)) is not None:
-            _check_far(asked, cv, person)
-            return _far_problem(far, ridge, *decided)
-        X, y, sensitive_features, sample_weight = brought(*given)
-    kept = fit_rows.kept_rows(X, y, sensitive_features, sample_weight)
-    learner = learners.logistic_learner(kept.X, kept.total, ridge, fit_intercept)
-    for each in (learner if each is None else each for each in asked):
-        learners.check_guesser(each, loss)
-        if kept.weight is not None:
-            learners.weight_keyword(each)
+        raise InputError(
+            f"{spelled(RATES)} is for data in memory, found Dask collections; give it a sample, X.compute(), or use "
+            f"{spelled(LOSSES)}."
+        )
+    kept = fit_rows.kept_rows(*given)
+    if estimator is None:
+        estimator = learners.logistic_learner(kept.X, kept.total, ridge, fit_intercept)
+    learners.check_guesser(estimator, loss)
+    if kept.weight is not None:
+        learners.weight_keyword(estimator)
     objectives = Objectives.of(question, kept.labels, kept.groups, kept.weight)
     task, cells = objectives.task, objectives.layout.cells
     codes = np.array([task.classes.index(v) for v in kept.labels.tolist()], dtype=np.intp)
     seed = check_seed(random_state) or 0
     who = None if person is None else fit_rows.person_codes(person, kept.n, kept.kept)
     of_rows = np.zeros(len(codes), dtype=np.intp) if cells.shares is not None else cells.of_rows
-    coded, closed = Coded(codes, of_rows, kept.weight), None
+    coded = Coded(codes, of_rows, kept.weight)
+    few = FOLDS if who is None else max(2, min(FOLDS, int(who.max()) + 1))
     auto = isinstance(cv, str) and cv == "auto"
-    if auto and None in asked and person is None and closed_form(kept.X, coded.sizes, fit_intercept):
-        closed = LogisticRows.of(kept.X, objectives, _strength(ridge, kept.total), fit_intercept)
-    if closed is not None and all(each is None for each in asked):
-        folds = fit_rows.Folds((), same=False, alone=len(codes))
-    else:
-        few = FOLDS if who is None else max(2, min(FOLDS, int(who.max()) + 1))
-        folds = fit_rows.find_folds(few if auto else cv, *kept.whole, kept.kept, cells, True, seed, who)
-    chosen = tuple(learner if each is None and closed is None else each for each in asked)
+    folds = fit_rows.find_folds(few if auto else cv, *kept.whole, kept.kept, cells, True, seed, who)
     cost = _cost(len(task.classes), task.favourable, *decided)
-    problem = RateProblem(chosen, kept.X, coded, objectives, folds, cost, approval_rate, seed, n_jobs, closed)
+    problem = RateProblem(estimator, kept.X, coded, objectives, folds, cost, approval_rate, seed, n_jobs)
     problem.check()
     return problem
-
-
-def _far_problem(
-    far: DaskProblem, ridge: float | None, costs: tuple[float, float] | None, approval: float | None
-) -> RateProblem:
-    """Return the problem of rows that stay with Dask; what is kept of each in memory is its probabilities."""
-    objectives, n = far.objectives, far.rows.n
-    task, total = objectives.task, float(objectives.layout.cells.weight.sum())
-    closed = LogisticRows(far.rows, far.frame, _strength(ridge, total), task.kind == "binary", far.feature_names)
-    cost, folds = _cost(len(task.classes), task.favourable, costs, approval), fit_rows.Folds((), same=False, alone=n)
-    coded = closed.coded()
-    problem = RateProblem((None,), None, coded, objectives, folds, cost, approval, closed=closed)
-    problem.check()
-    if max(1 if size == 2 else size for size in coded.sizes) * far.d > MOST_WEIGHTS:
-        raise InputError(
-            f"{spelled(RATES)} on Dask collections fits at most {MOST_WEIGHTS} weights, found {far.d} columns and "
-            f"{max(coded.sizes)} groups; give it a sample, X.compute(), or use {spelled(LOSSES)}."
-        )
-    return problem
-
-
-def _check_far(asked: Sequence[Any], cv: Any, person: Any) -> None:
-    """Refuse what needs rows in memory."""
-    found = "an estimator" if any(each is not None for each in asked) else "person" if person is not None else "cv"
-    if found == "cv" and isinstance(cv, str) and cv == "auto":
-        return
-    raise InputError(
-        f"{spelled(RATES)} on Dask collections fits logistic regressions and leaves rows out in closed form, found "
-        f"{found}; leave it out, or give it a sample, X.compute()."
-    )
-
-
-def _strength(ridge: float | None, total: float) -> float:
-    return 1.0 if ridge is None else check_positive(ridge, "ridge", zero=True) * total
 
 
 def _question(loss: Any, known: Mapping[str, Any]) -> Question:

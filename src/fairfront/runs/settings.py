@@ -33,7 +33,7 @@ from ..validation import (
 )
 from .attributes import Attributes, parse_attributes
 
-Model = Literal["linear", "boosting", "stacked"]
+Model = Literal["linear", "boosting"]
 UnitsName = Literal["losses", "rates"]
 
 
@@ -164,8 +164,6 @@ class Settings(Record):
         if rates and (name := "surrogate" if self.surrogate != "loss" else "signs" if self.signs else ""):
             words = spelled(name), spelled("units")
             raise InputError(f"{words[0]} is for units of losses, found {words[1]} rates; leave one of them out.")
-        if self.model == "stacked" and not rates:
-            raise InputError(f"the model 'stacked' is for {spelled('units')} rates, found losses; choose another.")
         unread = ("max_fits", "ridge") if rates else ("n_points", "ridge", "surrogate")
         idle, other = (("max_fits",), "boosting") if linear else (unread, "linear")
         for each in fields(self):

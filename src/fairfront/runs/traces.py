@@ -76,8 +76,7 @@ def _signed(signs: tuple[tuple[str, str], ...], names: tuple[str, ...]) -> dict[
 def _ruled(ready: Prepared, known: dict[str, Any]) -> Frontier:
     """Trace in rates; the operating point is inside the rules, and training rows are judged by those left out."""
     settings, train = ready.settings, ready.part("train")
-    trees = _boosted_trees(settings)
-    learner = {"linear": None, "boosting": trees, "stacked": [None, trees]}[settings.model]
+    learner = None if settings.model == "linear" else _boosted_trees(settings)
     asked = settings.operating
     known |= {
         "units": Rates(asked.cutoff, asked.approval_rate, asked.costs),

@@ -27,7 +27,7 @@ from .folders import write_file
 SUFFIX = ".skops"
 OWN = {
     *(f"fairfront.problems.guesses.{name}" for name in ("Guess", "Posteriors", "Scaling")),
-    *(f"fairfront.problems.posteriors.{name}" for name in ("RuleClassifier", "Stack")),
+    "fairfront.problems.posteriors.RuleClassifier",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
 }
 """Types of the models that fairfront itself fits and writes: they hold values and run nothing when they are built."""
