@@ -43,7 +43,7 @@ def test_a_rare_class_hides_nothing(visit: Any, tmp_path: Path) -> None:
 
 def test_every_class_is_shown_on_an_open_page(tmp_path: Path) -> None:
     front, *_ = students()
-    part = record_of(front.to_html(tmp_path / "a.html"))["parts"][0]
+    part = record_of(front.to_html(tmp_path / "a.html", hide_below=0))["parts"][0]
     np.testing.assert_array_equal(unpacked(part["columns"]["recall_gap"]), front.column("recall_gap"))
     np.testing.assert_array_equal(unpacked(part["upper"]["recall_gap"]), front.column("recall_gap", confidence=0.95))
     recall = front.evaluations["validation"].groups["group"].rate("recall")

@@ -156,7 +156,7 @@ def test_new_groups_and_rows_without_a_label_are_noted(made: Path) -> None:
     with pytest.warns(ff.FairfrontWarning, match="oot: groups of 'sex' that training did not compare: X"):
         run = ff.load(made / "run").evaluate(frame, name="oot")
     notes = " ".join(run.external["oot"].notes)
-    assert "rows without 'outcome' were left out: 3." in notes
+    assert "rows without 'outcome' were left out: <10." in notes
     assert run.frontier.evaluations["oot"].groups["sex"].levels == ("F", "X", "M")
     lines = {line["group"]: line for line in run.judged["oot"]["0"]["groups"]["sex"]}
     assert (lines["Tiny"]["rows"], lines["Tiny"]["status"]) == (4, "too few")

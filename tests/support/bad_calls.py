@@ -299,7 +299,7 @@ def of_pages() -> Iterator[Call]:
         different = {"kind": NAME, "x": NAME | "None", "y": NAME, "chosen": ID if how == "groups" else ID | "None"}
         yield Call(f"Frontier.plot:{how}", f.plot, given, different)
     page = dict.fromkeys(("title", "command", "details", "baselines")) | {"path": "page.html", "chosen": 0}
-    page |= {"python": "front.select(id={id})", "overwrite": True, "on": "validation"}
+    page |= {"python": "front.select(id={id})", "hide_below": 10, "overwrite": True, "on": "validation"}
     yield Call("Frontier.to_html", f.to_html, page, {"path": PLACE, "on": NAME})
     rows = {"path": "page.html", "overwrite": True, "sample_weight": None, **DATA}
     yield Call("Frontier.to_html:rows", f.to_html, rows, {"X": MATRIX | "None"}, (*DATA, "sample_weight"))

@@ -251,6 +251,7 @@ OPTIONS: dict[str, Kind] = {
     "shared_trees": SHARE | "zero",
     "n_jobs": kind("None", "minus one", "huge"),
     "small": kind("zero"),
+    "hide_below": kind("zero", "huge"),
     "n": kind(),
     "width": POSITIVE,
     "power": kind(),

@@ -76,7 +76,8 @@ def describe(rows: Rows) -> dict[str, Any]:
             gap = change.columns(slice(0, c - 1)).less(change.columns(slice(c - 1, c)))
             sides = found.sides.get(rate)
             counts = {} if sides is None else _moved(sides)
-            changes[rate] = counts | change.listed() | {"gap": gap.listed()}
+            behind = {"rows": rounded(_people(paired, attribute.name, rate), 0)}
+            changes[rate] = counts | change.listed() | {"gap": gap.listed()} | behind
         n = paired.record.groups[attribute.name].n
         bins = None
         if rows.probability is not None and attribute.codes is not None:
@@ -95,6 +96,12 @@ def _moved(sides: Sided) -> dict[str, Any]:
     """Return the rows that changed sides."""
     gained, lost = sides.rows.shown
     return {"gained": rounded(gained, 0), "lost": rounded(lost, 0)}
+
+
+def _people(paired: PairedRows, attribute: str, rate: str) -> Array:
+    """Return how many rows a rate is about in each group and, last, in all."""
+    every = {"tpr": paired.good, "fpr": ~paired.good}.get(rate, np.ones(len(paired.good), dtype=bool))
+    return np.append(paired.record.groups[attribute].people(rate, paired.task.favourable), every.sum())
 
 
 def _differing(rows: Rows) -> NDArray[np.bool_]:

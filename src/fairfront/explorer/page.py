@@ -19,10 +19,11 @@ from .. import __version__
 from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.judgement import is_test
+from ..measures.report import HIDE_BELOW
 from ..storage.documents import FORMULA
 from ..storage.folders import write_file
 from ..storage.places import check_new_file
-from ..validation import check_instance, check_mapping, check_text, refuse, shown
+from ..validation import check_count, check_instance, check_mapping, check_text, refuse, shown
 from .comparison import base64_of
 from .details import Details, describe_points, refuse_test
 from .payload import page_payload
@@ -59,6 +60,7 @@ def write_explorer(
     baselines: Frontier | Mapping[str, Frontier] | None = None,
     command: str | None = None,
     python: str = PYTHON_LINE,
+    hide_below: int = HIDE_BELOW,
     overwrite: bool = False,
 ) -> Path:
     """Write one self-contained page in which a person sees the trade-off and chooses; return its path.
@@ -86,10 +88,14 @@ def write_explorer(
         The command that uses a model, with ``{id}`` in the place of its id.
     python : str
         The Python line that does, with ``{id}``.
+    hide_below : int
+        Smaller counts of people are written as "<10", and rates of fewer as "-"; worst gaps and their bounds are
+        always shown. A courtesy to small groups, not disclosure control; 0 hides nothing.
     overwrite : bool
         Whether a page that fairfront wrote there before may be replaced; other files stay.
     """
     refuse_test(on)
+    check_count(hide_below, "hide_below", least=0)
     if title is not None:
         check_text(title, "title")
     for name, line in (("command", command), ("python", python)):
@@ -106,7 +112,7 @@ def write_explorer(
         details = describe_points(front, X, y, on=on, ids=ids, **known)
     if details is not None:
         _check_details(front, details, on)
-    record = page_payload(front, judged, chosen, details, named) | {
+    record = page_payload(front, judged, chosen, details, named, hide_below) | {
         "title": title,
         "command": command,
         "python": python,

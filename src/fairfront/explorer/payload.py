@@ -17,15 +17,15 @@ from ..frontier.selection import plain_place, promised, walk
 from ..measures import ClassRates, Evaluation, GroupRates, PerGroup
 from ..measures.claims import decides_alike, no_better, rival_words
 from ..measures.figures import RATIO_OF, Column, larger_is_better
-from ..measures.intervals import bonferroni, rows_behind
+from ..measures.intervals import rows_behind, worst_gap_lower
 from ..measures.notion_figures import more_of
 from ..measures.paired import rounded
 from ..measures.promises import expected, has_ends, together
-from ..measures.proportions import normal_quantile
 from ..measures.rates import DENOMINATORS
 from ..objectives import NOTIONS, Array, Task, rates_of
 from .comparison import base64_of
 from .details import Details, detailed
+from .small_counts import shown_counts, shown_details, shown_rates
 
 CONFIDENCE = 0.95
 TOP = 8
@@ -48,6 +48,7 @@ def page_payload(
     chosen: int | None,
     details: Details | None,
     baselines: Mapping[str, Frontier],
+    hide_below: int,
 ) -> dict[str, Any]:
     shown = {name: record for name, record in front.evaluations.items() if not is_test(name)}
     described = detailed(front, () if chosen is None else (chosen,))
@@ -55,11 +56,14 @@ def page_payload(
     return {
         "facts": facts | {"notes": [*facts["notes"], *_of_others(facts["notes"], baselines)]},
         "points": _points(front),
-        "parts": [_part(front, shown[name], front.facts) for name in sorted(shown, key=lambda name: name != on)],
-        "baselines": [_baseline(front, name, other, on) for name, other in baselines.items()],
+        "parts": [
+            _part(front, shown[name], front.facts, hide_below) for name in sorted(shown, key=lambda name: name != on)
+        ],
+        "baselines": [_baseline(front, name, other, on, hide_below) for name, other in baselines.items()],
         "moved": most_moved(front, described),
-        "details": details and {k: v for k, v in vars(details).items() if k not in ("plain", "version")},
+        "details": details and shown_details(details, hide_below),
         "chosen": None if chosen is None else front.place(chosen),
+        "hide_below": hide_below,
     }
 
 
@@ -112,19 +116,19 @@ def _points(front: Frontier) -> dict[str, Any]:
     }
 
 
-def _baseline(front: Frontier, name: str, other: Frontier, on: str | None) -> dict[str, Any]:
+def _baseline(front: Frontier, name: str, other: Frontier, on: str | None, hide_below: int) -> dict[str, Any]:
     if on is None:
         raise InputError("baselines are compared on rates, expected an evaluation; call front.evaluate(...) first.")
     if on not in other.evaluations:
         raise InputError(f"both frontiers need the evaluation {on!r}; call evaluate on the same rows.")
     check_comparable(front.evaluations[on], other.evaluations[on])
-    part, names = _part(other, other.evaluations[on], front.facts), other.models.names
+    part, names = _part(other, other.evaluations[on], front.facts, hide_below), other.models.names
     points = [str(label) for label in (names if names is not None else other.ids)]
     return {"name": name, "points": points, "columns": part["columns"], "attributes": part["attributes"]}
 
 
-def _part(front: Frontier, record: Evaluation, facts: Facts) -> dict[str, Any]:
-    task = facts.task
+def _part(front: Frontier, record: Evaluation, facts: Facts, hide_below: int) -> dict[str, Any]:
+    task, plain = facts.task, plain_place(front)
     sure = [name for name in record.columns if (name == "error" or Column.of(name).gap) and has_ends(record, name)]
     return {name: getattr(record, name) for name in ("name", "n", "weighted")} | {
         "effective": float(record.effective_n or record.n),
@@ -135,52 +139,104 @@ def _part(front: Frontier, record: Evaluation, facts: Facts) -> dict[str, Any]:
         "rival": rival_words(record, front.facts.operating),
         "columns": {name: packed(values) for name, values in (record.columns | _mistakes(record)).items()},
         "upper": {name: packed(together(record, name, CONFIDENCE)) for name in sure},
+        "lower": {
+            name: packed(record.figure(name, CONFIDENCE, worst_gap_lower)) for name in sure if _pair_rates(record, name)
+        },
+        "pairs": {name: pairs for name in record.columns if (pairs := _worst_pairs(record, name)) is not None},
         "promised": {name: packed(promised(front, record, name, CONFIDENCE)) for name in sure if front.facts.trained},
         "expected": {name: packed(expected(record, name)) for name in sure},
-        "attributes": [_attribute(name, rates, record, task) for name, rates in record.groups.items()],
+        "attributes": [
+            _attribute(name, rates, record, task, plain, hide_below) for name, rates in record.groups.items()
+        ],
     }
 
 
-def _attribute(name: str, rates: PerGroup, record: Evaluation, task: Task) -> dict[str, Any]:
-    """Recalls of single classes are rates ``recall:k``; ``behind`` are the effective rows that rates rest on."""
+def _pair_rates(record: Evaluation, column: str) -> PerGroup | None:
+    """Return the rates that a gap is between, if it is one of rates that have intervals."""
+    found = Column.of(column)
+    if not found.gap or found.end:
+        return None
+    attribute = found.attribute or next(iter(record.groups))
+    rates = record.groups[attribute]
+    known = isinstance(rates, GroupRates) and found.figure in (*rates.names, *more_of(record))
+    return rates if known and found.figure not in record.scored.get(attribute, {}) else None
+
+
+def _worst_pairs(record: Evaluation, column: str) -> dict[str, list[int]] | None:
+    """Return the places of the lowest and the highest group of every point, -1 where fewer than two have the rate.
+
+    Of recall, which has several, the class (``of``) of the widest gap.
+    """
+    found = Column.of(column)
+    rates = record.groups.get(found.attribute or next(iter(record.groups)))
+    if not found.gap or found.end or rates is None or found.figure not in (*rates.names, *more_of(record)):
+        return None
+    values, of = np.asarray(rates.rate(found.figure)), None
+    if values.ndim == 3:
+        spread = np.fmax.reduce(values, axis=1) - np.fmin.reduce(values, axis=1)
+        of = np.nan_to_num(spread, nan=-1.0).argmax(axis=1)
+        values = np.take_along_axis(values, of[:, None, None], axis=2)[:, :, 0]
+    known = ~np.isnan(values)
+    defined, last = known.sum(axis=1) > 1, known.shape[1] - 1 - known[:, ::-1].argmax(axis=1)
+    low, high = np.where(known, values, np.inf).argmin(axis=1), np.where(known, values, -np.inf).argmax(axis=1)
+    high = np.where(low == high, last, high)  # where all rates are equal
+    pairs = {"low": np.where(defined, low, -1).tolist(), "high": np.where(defined, high, -1).tolist()}
+    return pairs if of is None else pairs | {"of": of.tolist()}
+
+
+def _attribute(
+    name: str, rates: PerGroup, record: Evaluation, task: Task, plain: int, hide_below: int
+) -> dict[str, Any]:
+    """Return rates, the effective rows ``behind`` them, and which groups have none; of single classes ``recall:k``."""
     sizes = record.sizes.get(name)
     more = [name for name in more_of(record) if name not in RATIO_OF]
-    kept, c = [r for r in (*rates.names, *more) if r not in ("accuracy", "recall")], len(rates.levels)
-    found = {
+    kept = [r for r in (*rates.names, *more) if r not in ("accuracy", "recall")]
+    undefined = {r: np.flatnonzero(np.isnan(rates.rate(r)[plain])).tolist() for r in kept}
+    found: dict[str, Any] = {
         "name": name,
         "levels": list(rates.levels),
-        "n": rounded(np.round(rates.n), 0),
+        "n": shown_counts(rates.n, hide_below),
         "labels": {},
         "shares": isinstance(rates, GroupRates),
         "behind": {},
-        "rates": {r: packed(rates.rate(r), "f4") for r in kept},
-        "z": _together(c),
+        "undefined": undefined,
     }
+    people = {r: rates.people(r, task.favourable) for r in kept}
     if not isinstance(rates, GroupRates):
-        return found
-    own = {r: rounded(record.span(name, r).least.ravel(), 3) for r in more}  # of every model
-    found["behind"] = own | {r: rounded(rows_behind(rates, r, sizes), 3) for r in kept if r in DENOMINATORS}
+        shown = {r: shown_rates(rates.rate(r), people[r], hide_below) for r in kept}
+        return found | {"rates": {r: packed(values, "f4") for r, values in shown.items()}}
+    behind = {r: rows_behind(rates, r, sizes) for r in kept if r in DENOMINATORS}
+    behind |= {r: record.span(name, r).least for r in more}  # of every model
+    people |= {r: behind[r] for r in more}
+    shown = {r: shown_rates(rates.rate(r), people[r], hide_below) for r in kept}
+    found["rates"] = {r: packed(values, "f4") for r, values in shown.items()}
+    found["behind"] = {r: rounded(_large(each, people[r], hide_below).ravel(), 3) for r, each in behind.items()}
     known = [rows_behind(rates, "tpr", None), rows_behind(rates, "fpr", None)]
     if isinstance(rates, ClassRates):
-        behind = rows_behind(rates, "recall", sizes)
-        rows = behind if rates.labelled is None else rates.labelled
-        every = {f"recall:{k}": k for k in range(len(task.classes))}
+        by_class = rows_behind(rates, "recall", sizes)
+        rows = by_class if rates.labelled is None else rates.labelled
+        every, few = {f"recall:{k}": k for k in range(len(task.classes))}, rows < hide_below
+        recall = np.where(few, np.nan, rates.recall)
+        found["undefined"] |= {
+            key: np.flatnonzero(np.isnan(rates.recall[plain, :, k])).tolist() for key, k in every.items()
+        }
         found["recalls"] = {
             "classes": [str(label) for label in task.classes],
-            "rows": {key: rounded(np.round(rows[:, k]), 0) for key, k in every.items()},
-            "behind": {key: rounded(behind[:, k], 3) for key, k in every.items()},
-            "rates": {key: packed(rates.recall[:, :, k], "f4") for key, k in every.items()},
-            "z": _together(c, len(task.classes)),
+            "rows": {key: shown_counts(rows[:, k], hide_below) for key, k in every.items()},
+            "behind": {key: rounded(_large(by_class, rows, hide_below)[:, k], 3) for key, k in every.items()},
+            "rates": {key: packed(recall[:, :, k], "f4") for key, k in every.items()},
         }
     elif rates.labelled is not None:
         known = list(rates.labelled.T)
-    found["labels"] = {key: rounded(np.round(n), 0) for key, n in zip(("positives", "negatives"), known, strict=True)}
+    found["labels"] = {
+        key: shown_counts(n, hide_below) for key, n in zip(("positives", "negatives"), known, strict=True)
+    }
     return found
 
 
-def _together(c: int, classes: int = 1) -> float:
-    """The normal quantile that makes intervals of all pairs of c groups hold at once (Bonferroni)."""
-    return normal_quantile(bonferroni(CONFIDENCE, classes * c * (c - 1) // 2))
+def _large(behind: Array, people: Array, hide_below: int) -> Array:
+    """Return effective rows, 0 where the rate is of few people and so not on the page."""
+    return np.where(people < hide_below, 0.0, behind)
 
 
 def _mistakes(record: Evaluation) -> dict[str, Array]:

@@ -108,4 +108,5 @@ def cell(text: str) -> str:
 
 
 def line(text: str) -> str:
-    return plain(text).translate(MARKUP)
+    """Escape a text for Markdown; a < before a digit, as in "<10", begins no tag and stays."""
+    return re.sub(r"&lt;(?=\d)", "<", plain(text).translate(MARKUP))

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..frontier.frontier_figures import BOTH
 from ..measures.figures import Column
+from ..measures.report import HIDDEN_RATE, HIDE_BELOW, count_text
 from ..objectives import LOSSES
 from ..tables.encoder import FEWEST
 from ..validation import counted
@@ -35,6 +36,7 @@ from .card_blocks import (
     significant,
     worst_table,
 )
+from .card_counts import without_small_counts
 from .card_data import data_section
 from .card_promises import promises_section
 from .options import in_words
@@ -63,11 +65,13 @@ def title_of(card: Mapping[str, Any]) -> str:
     return f"Model card: id {model['id']} of {counted(model['points'], 'model')} for {model['target']}"
 
 
-def sections(card: Mapping[str, Any]) -> list[Section]:
+def sections(record: Mapping[str, Any], hide_below: int = HIDE_BELOW) -> list[Section]:
+    """Return what is drawn of a card's record: counts below ``hide_below``, and rates of fewer people, are left out."""
+    card = without_small_counts(record, hide_below)
     found = [
         _head(card),
         *(_performance(card), promises_section(card)),
-        _groups(card),
+        _groups(card, hide_below),
         data_section(card),
         _coefficients(card),
         _alternatives(card),
@@ -158,7 +162,7 @@ def _opened(card: Mapping[str, Any]) -> str:
     )
 
 
-def _groups(card: Mapping[str, Any]) -> Section:
+def _groups(card: Mapping[str, Any], hide_below: int) -> Section:
     """Rates on test and worst gaps on test and in other files; the appendix has the other rates."""
     names, parts = [each["attribute"] for each in card["groups"]], shown_parts(card)
     blocks: list[Block] = []
@@ -166,8 +170,14 @@ def _groups(card: Mapping[str, Any]) -> Section:
         test = {name: part for name, part in parts.items() if name == "test"}
         blocks += [worst_table(card, parts, card["model"]["gaps"]), rates_table(test, names, MOST_GROUPS)]
         blocks += [shifts_table(test)] if card["model"]["task"] == "regression" else []
-        blocks.append(" ".join(_group_words(card)))
+        blocks.append(" ".join((*_group_words(card), *_hidden(hide_below))))
     return Section("Groups on test, and worst gaps", tuple(blocks))
+
+
+def _hidden(hide_below: int) -> Iterator[str]:
+    if hide_below:
+        few = f"Counts of 1 to {hide_below - 1} people are shown as {count_text(1, hide_below)}"
+        yield f"{few}, and rates of fewer than {hide_below} as {HIDDEN_RATE}; card.json has them."
 
 
 def _grown(card: Mapping[str, Any]) -> Iterator[str]:

@@ -22,6 +22,7 @@ from ..frontier import Frontier
 from ..frontier.evaluation_files import evaluation_content, stored_evaluation
 from ..frontier.judgement import encode_labels, is_test
 from ..measures import Evaluation
+from ..measures.report import count_text
 from ..objectives import GroupProbabilities
 from ..records import Record
 from ..storage.folders import make_folder
@@ -214,9 +215,9 @@ def _encoded(run: Run, source: Source, decimal: Decimal | None, on_progress: Any
 
 def _row_notes(people: People, settings: Settings) -> Iterator[str]:
     if people.unlabelled:
-        yield f"rows without {settings.target!r} were left out: {people.unlabelled}."
+        yield f"rows without {settings.target!r} were left out: {count_text(people.unlabelled)}."
     if people.idle:
-        yield f"rows with 0 in {settings.weight!r} were left out: {people.idle}."
+        yield f"rows with 0 in {settings.weight!r} were left out: {count_text(people.idle)}."
     if not isinstance(people.groups, GroupProbabilities):
         yield from ungrouped_notes(people.groups)
 

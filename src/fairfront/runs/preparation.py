@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, progress_bar
+from ..measures.report import count_text
 from ..objectives import GroupProbabilities
 from ..problems.dask.partition import lazy_column
 from ..problems.dask.passes import require_dask
@@ -240,7 +241,7 @@ def _notes(source: Source, settings: Settings, idle: int, groups: Mapping[str, C
             "labels alone, and features are not screened for what tells the group."
         )
     if idle:
-        said.append(f"Rows with 0 in {settings.weight!r} were left out: {idle}.")
+        said.append(f"Rows with 0 in {settings.weight!r} were left out: {count_text(idle)}.")
     said += ungrouped_notes(groups)
     return tuple(Finding((), "noted", sentence) for sentence in said)
 

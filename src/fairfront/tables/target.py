@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
+from ..measures.report import count_text
 from ..validation import counted, shown
 from .notation import number_of
 from .table import Column, Rows, Table, listed, nearest
@@ -42,10 +43,11 @@ class Codes:
 
 
 def ungrouped_notes(groups: Mapping[str, Codes]) -> Iterator[str]:
-    """Count the rows without a group."""
+    """Count the rows without a group, in words for the card."""
     for name, each in groups.items():
         if n := each.n_missing:
-            yield f"Rows without {name!r}: {n}; they count in the loss and in figures of all rows, not in gaps."
+            rows = count_text(n)
+            yield f"Rows without {name!r}: {rows}; they count in the loss and in figures of all rows, not in gaps."
 
 
 @dataclass(frozen=True, eq=False)

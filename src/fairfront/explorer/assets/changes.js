@@ -107,10 +107,11 @@ function drawMoves(choose) {
   const { change } = record.rates.selection;
   const count = (side, g) => record.rates.selection[side][line][g];
   const groups = [...record.levels, "Everyone"];
-  const most = Math.max(1, ...groups.flatMap((_, g) => [count("gained", g), count("lost", g)]));
+  const size = (side, g) => (typeof count(side, g) === "number" ? count(side, g) : 0); // none of small counts
+  const most = Math.max(1, ...groups.flatMap((_, g) => [size("gained", g), size("lost", g)]));
   const rows = groups.map((level, g) => el("tr", null, el("th", { scope: "row" }, named(level)),
-    ["gained", "lost"].map((side) => el("td", { "data-move": `${side}|${g}` }, whole(count(side, g)), meter(side, count(side, g) / most))),
-    el("td", null, change[line][g] === null ? "too few people" : signed(1000 * change[line][g], 0))));
+    ["gained", "lost"].map((side) => el("td", { "data-move": `${side}|${g}` }, whole(count(side, g)), meter(side, size(side, g) / most))),
+    el("td", null, change[line][g] === null ? "-" : signed(1000 * change[line][g], 0))));
   put("moves", el("table", null, el("thead", null, el("tr", null, ["Group", "Newly approved", "Newly declined", "Net per 1 000"].map((h) => el("th", { scope: "col" }, h)))),
     el("tbody", null, rows)), note(`Rows of the ${whole(details.n)} ${details.on} rows whose decision differs from the ${PLAIN}'s${details.weighted ? "; the net per 1 000 is weighted by sample weights" : ""}. A smaller gap can come from favourable decisions taken away: read both columns.`));
 }
@@ -119,7 +120,7 @@ function drawMoves(choose) {
 function valueMoves(record, line) {
   const cell = (rate, g) => {
     const [change, lower, upper] = ["change", "lower", "upper"].map((k) => record.rates[rate][k][line][g]);
-    if (change === null || lower === null) return el("td", null, "too few people");
+    if (change === null || lower === null) return el("td", null, "-");
     return el("td", null, signedNumber(change), el("small", { class: "words" }, `${signedNumber(lower)} to ${signedNumber(upper)}${zeroWords(lower, upper, ";")}`));
   };
   const rows = record.levels.map((level, g) => el("tr", null, el("th", { scope: "row" }, named(level)), cell("prediction", g), cell("mse", g)));

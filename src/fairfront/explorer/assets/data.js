@@ -31,7 +31,6 @@ function attributeOf(given, count) {
     behind: (name, place, group) => behind[name] && behind[name][behind[name].length > c ? place * c + group : group],
     rows: { ...several.rows, tpr: given.labels.positives, fpr: given.labels.negatives },
     recalls: given.recalls ? Object.keys(several.rates) : [],
-    zRecall: several.z,
     rateNames: [...rates.keys()].filter((name) => !given.recalls || name !== "tpr"), // the recall of one class
     known: (name) => rates.has(name),
     rate: (name, place, group) => rates.get(name)[place * c + group],
@@ -44,6 +43,7 @@ function partOf(given, count) {
     ...given,
     columns: unpackAll(given.columns),
     upper: unpackAll(given.upper || {}),
+    lower: unpackAll(given.lower || {}),
     promised: unpackAll(given.promised || {}),
     expected: unpackAll(given.expected || {}),
     marked: new Set([...(given.alike || []), ...(given.no_better || [])]),

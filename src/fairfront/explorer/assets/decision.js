@@ -57,26 +57,14 @@ function card(role, title, place, choose, hint) {
 
 // The two groups that make the gap, and how many people it rests on.
 function pairLine(part, place) {
-  const pair = part && part.columns.has(state.gap) ? worstPair(attributeOfColumn(part, state.gap), kindOf(state.gap).replace(/_gap$/, ""), place) : null;
-  if (!pair) return null;
-  const people = (g) => whole((pair.attribute.rows[pair.rate] || pair.attribute.n)[g]);
-  return el("p", { class: "against pair" }, "The gap is between ", named(pair.attribute.levels[pair.low]), ` (${people(pair.low)} people) and `,
-    named(pair.attribute.levels[pair.high]), ` (${people(pair.high)}).`);
-}
-
-// Lowest and highest group of a rate, over all classes where it has several; null where fewer than two have it.
-function worstPair(attribute, name, place) {
-  const rates = name === "recall" ? attribute.recalls : attribute.known(name) ? [name] : [];
-  let found = null;
-  for (const rate of rates) {
-    const known = attribute.levels.map((_, g) => g).filter((g) => Number.isFinite(attribute.rate(rate, place, g)));
-    if (known.length < 2) continue;
-    const sorted = known.sort((a, b) => attribute.rate(rate, place, a) - attribute.rate(rate, place, b));
-    const [low, high] = [sorted[0], sorted[sorted.length - 1]];
-    const spread = attribute.rate(rate, place, high) - attribute.rate(rate, place, low);
-    if (!found || spread > found.spread) found = { attribute, rate, low, high, spread };
-  }
-  return found;
+  const pairs = part && part.pairs[state.gap];
+  if (!pairs || pairs.low[place] < 0) return null;
+  const attribute = attributeOfColumn(part, state.gap);
+  const rate = pairs.of ? `recall:${pairs.of[place]}` : kindOf(state.gap).replace(/_gap$/, "");
+  const people = (g) => whole((attribute.rows[rate] || attribute.n)[g]);
+  const [low, high] = [pairs.low[place], pairs.high[place]];
+  return el("p", { class: "against pair" }, "The gap is between ", named(attribute.levels[low]), ` (${people(low)} people) and `,
+    named(attribute.levels[high]), ` (${people(high)}).`);
 }
 
 // Why a point is never suggested, where it is not.

@@ -70,8 +70,9 @@ function number(value) {
   return text.replace("-", "−");
 }
 
+// Rates of few people are not in the page, and some rates are not defined.
 function missing(value) {
-  return value === null || Number.isNaN(value) ? "too few people" : "";
+  return value === null || Number.isNaN(value) ? "-" : "";
 }
 
 // Shares are written as per cent, their differences as points of a per cent.
@@ -112,13 +113,16 @@ function zeroWords(lower, upper, mark) {
   return lower <= 0 && upper >= 0 ? `${mark} not statistically different from zero` : "";
 }
 
+// A count, or a text in the place of a small one.
 function whole(value) {
+  if (typeof value === "string") return value;
   return Math.round(value).toString().replace(/\B(?=(\d{3})+(?!\d))/g, " ");
 }
 
 const Z = 1.959963984540054; // 95 %, the confidence of every interval that the page draws itself
 
-function wilson(share, n, z = Z) {
+function wilson(share, n) {
+  const z = Z;
   if (!(n > 0) || !Number.isFinite(share)) return [NaN, NaN];
   const s = share * n;
   const centre = (s + (z * z) / 2) / (n + z * z);
@@ -126,9 +130,9 @@ function wilson(share, n, z = Z) {
   return [Math.max(0, centre - half), Math.min(1, centre + half)];
 }
 
-function newcombe(p1, n1, p2, n2, z = Z) {
-  const [l1, u1] = wilson(p1, n1, z);
-  const [l2, u2] = wilson(p2, n2, z);
+function newcombe(p1, n1, p2, n2) {
+  const [l1, u1] = wilson(p1, n1);
+  const [l2, u2] = wilson(p2, n2);
   return [p1 - p2 - Math.hypot(p1 - l1, u2 - p2), p1 - p2 + Math.hypot(u1 - p1, p2 - l2)];
 }
 
@@ -136,25 +140,7 @@ function wilsonOf(attribute, rate, place, g) {
   return wilson(attribute.rate(rate, place, g), attribute.behind(rate, place, g));
 }
 
-function newcombeOf(attribute, rate, place, a, b, z = Z) {
+function newcombeOf(attribute, rate, place, a, b) {
   const [one, other] = [a, b].map((g) => [attribute.rate(rate, place, g), attribute.behind(rate, place, g)]);
-  return newcombe(...one, ...other, z);
-}
-
-// Lower confidence bound of the worst gap, simultaneous over all pairs of groups: 0 where every pair may be equal.
-function gapLower(attribute, rate, place) {
-  if (rate !== "recall") return pairsLower(attribute, rate, place, attribute.z);
-  return Math.max(0, ...attribute.recalls.map((name) => pairsLower(attribute, name, place, attribute.zRecall)));
-}
-
-function pairsLower(attribute, rate, place, z) {
-  let least = 0;
-  for (let a = 0; a < attribute.c; a += 1) {
-    for (let b = a + 1; b < attribute.c; b += 1) {
-      const [low, high] = newcombeOf(attribute, rate, place, a, b, z);
-      if (low > 0) least = Math.max(least, low);
-      else if (high < 0) least = Math.max(least, -high);
-    }
-  }
-  return least;
+  return newcombe(...one, ...other);
 }

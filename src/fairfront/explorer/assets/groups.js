@@ -10,6 +10,11 @@ function rateOrder(attribute) {
   return [...first, ...attribute.rateNames.filter((rate) => !first.includes(rate))];
 }
 
+// What was done with small counts.
+function hiddenWords() {
+  return raw.hide_below ? `Counts of 1 to ${raw.hide_below - 1} people are shown as <${raw.hide_below}, and rates of fewer than ${raw.hide_below} as -. Worst gaps are over all groups.` : "";
+}
+
 function countWords(attribute, rate, g) {
   return `n = ${whole((attribute.rows[rate] || attribute.n)[g])}`;
 }
@@ -62,6 +67,6 @@ function drawBars() {
     return;
   }
   const part = partNow();
-  put("bars", el("div", { class: "rates" }, rateOrder(attribute).map((rate) => rateBlock(attribute, rate))), part.weighted ? note("Rates are weighted by sample weights; n counts rows.") : null,
+  put("bars", el("div", { class: "rates" }, rateOrder(attribute).map((rate) => rateBlock(attribute, rate))), part.weighted || raw.hide_below ? note(`${part.weighted ? "Rates are weighted by sample weights; n counts rows. " : ""}${hiddenWords()}`) : null,
     attribute.shares ? note("Whiskers are 95 % intervals, each on its own (Wilson).") : null);
 }

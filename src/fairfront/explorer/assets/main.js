@@ -72,21 +72,21 @@ function followGap() {
   if (part && part.columns.has(state.gap)) state.attribute = part.attributes.indexOf(attributeOfColumn(part, state.gap));
 }
 
-// Groups that a worst gap is not about, because they have too few people for the rate, are named beside the rules.
+// Groups that a worst gap is not about, because they do not have the rate, are named beside the rules.
 function ruleNote(part) {
   if (!part || !part.columns.has(state.gap)) return null;
   const attribute = attributeOfColumn(part, state.gap);
   const out = notCompared(attribute, kindOf(state.gap).replace(/_gap$/, ""));
   if (!out.length) return null;
-  return note([`The gap is over ${attribute.c - out.length} of ${attribute.c} groups of `, named(attribute.name), "; not compared, too few people: ",
+  return note([`The gap is over ${attribute.c - out.length} of ${attribute.c} groups of `, named(attribute.name), "; not compared, without such people: ",
     out.flatMap((g, i) => [i ? ", " : "", named(attribute.levels[g])]), "."]);
 }
 
-// The groups without a rate: nobody there has the label that it is about, or they are a few people in all.
+// The groups without a rate, because nobody there has the label that it is about.
 function notCompared(attribute, rate) {
   const names = rate === "recall" ? attribute.recalls : [rate];
   const known = names.filter((name) => attribute.known(name));
-  return known.length ? attribute.levels.map((_, g) => g).filter((g) => known.some((name) => Number.isNaN(attribute.rate(name, raw.points.plain, g)))) : [];
+  return known.length ? attribute.levels.map((_, g) => g).filter((g) => known.some((name) => attribute.undefined[name].includes(g))) : [];
 }
 
 function fillParts() {
@@ -156,7 +156,7 @@ function notHere(part) {
   }
   const out = (attribute) => [...new Set(raw.facts.rates.flatMap((rate) => notCompared(attribute, rate)))];
   return part.attributes.map((a) => [a, out(a)]).filter(([, groups]) => groups.length).map(([a, groups]) => el("p", { class: "notice" },
-    `Gaps are over ${a.c - groups.length} of ${a.c} groups of `, named(a.name), "; not compared, too few people: ",
+    `Gaps are over ${a.c - groups.length} of ${a.c} groups of `, named(a.name), "; not compared, without such people: ",
     groups.flatMap((g, i) => [i ? ", " : "", el("b", null, named(a.levels[g]))]), ". Ask for figures on more rows before you decide."));
 }
 

@@ -83,11 +83,7 @@ function axisInterval(key, part, place) {
     const last = attribute.c - 1;
     return newcombeOf(attribute, rate, place, Number(g), last);
   }
-  if (!part.upper.has(key)) return null;
-  const rate = kindOf(key).replace(/_gap$/, "");
-  const attribute = attributeOfColumn(part, key);
-  if (!attribute.behind(rate, place, 0) && rate !== "recall") return null;
-  return [gapLower(attribute, rate, place), part.upper.get(key)[place]];
+  return part.lower.has(key) ? [part.lower.get(key)[place], part.upper.get(key)[place]] : null;
 }
 
 function attributeOfColumn(part, key) {
