@@ -140,6 +140,11 @@ def minimize(
     aim = Aim(chosen.target(problem.algebra, preference), x.reshape(1, 1, -1), random_state=random_state)
     outcome = chosen.solve(problem, aim)
     end, fun, history = outcome.W[0].reshape(-1), outcome.objectives[0], outcome.history[0]
+    if preference is not None and (fun < 0.0).any():
+        raise InputError(
+            f"objective {int(fun.argmin())} falls to {fun.min():.3g}, expected objectives of at least 0 with a "
+            "preference, which compares their ratios; add a constant to it, or leave the preference out."
+        )
     status, looked = confirmed(problem, outcome.status[0], end, history, preference)
     nit, nfev = len(history) - 1, outcome.passes + looked
     return MinimizeResult(end, fun, status, str(status), status.solved, nit=nit, nfev=nfev, history=history)

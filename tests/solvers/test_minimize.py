@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -250,3 +251,22 @@ def test_bad_input_is_refused_in_words(case: str) -> None:
     given, message = BAD[case]
     with pytest.raises(ff.InputError, match=message):
         ff.minimize(**{"functions": TWO, "x0": [1.0, 2.0]} | given)
+
+
+def test_functions_are_not_asked_outside_their_domain() -> None:
+    def functions(x: np.ndarray) -> list[float]:
+        return [(x[0] - 1) ** 2 + math.log(x[0]) ** 2, (x[0] - 3) ** 2 + math.log(x[0])]
+
+    found = ff.minimize(functions, [10.0], preference=[1.0, 50.0])
+    assert 1.0 - 1e-6 <= found.x[0] <= 3.0
+    np.testing.assert_allclose(found.fun, functions(found.x))
+
+
+def test_preferences_compare_objectives_of_at_least_0() -> None:
+    with pytest.raises(ff.InputError, match="at least 0"):
+        ff.minimize([lambda x: (x[0] - 1) ** 2 - 5, lambda x: (x[0] + 1) ** 2], [2.0], preference=[1.0, 1.0])
+
+
+def test_preferences_whose_quotients_are_no_numbers_are_refused() -> None:
+    with pytest.raises(ff.InputError, match="preferences"):
+        ff.minimize([lambda x: x @ x, lambda x: (x - 1) @ (x - 1)], [2.0], preference=[1e-300, 1e300])

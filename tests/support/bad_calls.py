@@ -473,8 +473,6 @@ def of_torch() -> Iterator[Call]:
     problem = {"module": kind(), "objectives": kind(), "chunk": COUNT}
     yield Call("torch.TorchProblem", ff.torch.TorchProblem, {"module": module, "X": X, "objectives": laid}, problem)
     yield Call("torch.pdo_weights", ff.torch.pdo_weights, {"gramian": torch.eye(2)}, {"gramian": kind()})
-    single = {"front": kind(), "label": kind()}
-    yield Call("torch.of_label", ff.torch.of_label, {"front": front(), "label": 0}, single, works=False)
     where = {"path": kind(), "module": kind()}
     yield Call("torch.load", ff.torch.load, {"path": "nothing", "module": module}, where, works=False)
 

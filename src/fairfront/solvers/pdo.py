@@ -284,8 +284,11 @@ def confirmed(
         return Status.STALLED, 1  # it went nowhere, on a plateau without slopes
     if np.linalg.norm(down) <= UNLIKE:
         return status, 1
-    with np.errstate(all="ignore"):
-        ray = np.array([problem.heights(x - t * (1.0 + np.linalg.norm(x)) * down)[0] for t in RAY])
+    try:
+        with np.errstate(all="ignore"):
+            ray = np.array([problem.heights(x - t * (1.0 + np.linalg.norm(x)) * down)[0] for t in RAY])
+    except Exception:  # functions need not be defined so far away, and how they say so is their affair
+        return status, 1
     step = np.diff(np.vstack([h, ray[-FAR:]]), axis=0)
     if (step <= 0.0).all() and (step < 0.0).any(axis=1).all():
         return Status.UNATTAINED, 1 + len(RAY)

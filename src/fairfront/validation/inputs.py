@@ -288,6 +288,10 @@ def weighted_rows(weight: Array | None) -> NDArray[np.intp] | None:
     return None if weight is None or weight.all() else np.flatnonzero(weight)
 
 
+MOST_UNEQUAL = 100.0
+"""Powers of ten between the numbers of a preference, whose quotients and products have to be finite."""
+
+
 def check_preferences(preferences: Any, names: Sequence[str]) -> Array:
     array = np.atleast_2d(as_numbers(preferences, "preferences"))
     expected = f"expected (n_runs, {len(names)}): one column per objective ({', '.join(names)})."
@@ -296,5 +300,11 @@ def check_preferences(preferences: Any, names: Sequence[str]) -> Array:
     if not np.isfinite(array).all() or (array <= 0).any():
         raise InputError(
             f"preferences must be positive and finite, found {array.min():g} to {array.max():g}; {expected}"
+        )
+    ratio = float((np.log10(array).max(axis=1) - np.log10(array).min(axis=1)).max())
+    if ratio > MOST_UNEQUAL:
+        raise InputError(
+            f"preferences has numbers that are 1e{ratio:.0f} times as large as others, expected at most "
+            f"1e{MOST_UNEQUAL:.0f} times; cap the gap instead."
         )
     return array
