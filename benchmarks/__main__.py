@@ -16,7 +16,6 @@ BENCHMARKS = {
     "alternatives": "improvability:sections",
     "incumbents": "incumbents:sections",
     "boosting": "contests:boosting_lightgbm",
-    "cheaper_trees": "contests:trees_cheaper",
     "networks": "contests:networks_traced",
     "torch_steps": "speed.torch_steps:sections",
     "engine": "speed.engine:sections",

@@ -12,7 +12,6 @@ from .learners import boosting, networks
 from .peers import PEERS
 from .rate_regressions import REGRESSIONS
 from .report import Section, Table
-from .studies import cheaper_trees
 
 REFERENCE, TRACER = "fairfront_overshoot", "fairfront_newton"
 SLOW = ("torchjd_upgrad", "torchjd_mgda", "nsga2", "aif360_grid_search", "slsqp")
@@ -35,10 +34,6 @@ CONTESTS = {
             for name, peers in boosting.CONTESTS.items()
         ),
         *(Contest(name, networks.PEERS, (case,), networks.REFERENCE, caps, 5) for name, case, caps in networks.CASES),
-        *(
-            Contest(name, peers, ("adult",), "full", caps=(0.01, 0.02, 0.05), splits=5)
-            for name, peers in cheaper_trees.CONTESTS.items()
-        ),
     )
 }
 BOX = (
@@ -190,12 +185,3 @@ def networks_traced(quick: bool) -> list[Section]:
     """Compare traced networks with others."""
     names = [name for name, _, _ in networks.CASES]
     return [s for name in names for s in _learned(name, "networks", "Networks: {}", networks.INTRODUCTION, quick)]
-
-
-def trees_cheaper(quick: bool) -> list[Section]:
-    """Compare cheaper weighted fits with full ones."""
-    found = []
-    for name in cheaper_trees.CONTESTS:
-        title = f"Cheaper weighted fits of boosted trees: {name.removeprefix('cheaper_')}"
-        found += _learned(name, "studies", title, cheaper_trees.INTRODUCTION, quick)
-    return found

@@ -261,13 +261,12 @@ def test_candidates_given_as_scores_come_back(tmp_path, kind) -> None:
         found.select(id=0)
 
 
-@pytest.mark.parametrize("lazy", [False, True])
-def test_weighted_fits_of_a_learner_come_back(tmp_path, lazy) -> None:
+def test_weighted_fits_of_a_learner_come_back(tmp_path) -> None:
     pytest.importorskip("skops", minversion="0.13")
     X, y, group = draw(0)
     X = X.to_numpy()
     learner = DecisionTreeClassifier(max_depth=3, random_state=0)
-    front = trace(X, y, sensitive_features=group, estimator=learner, max_fits=4, lazy=lazy, progress=False)
+    front = trace(X, y, sensitive_features=group, estimator=learner, max_fits=4, progress=False)
     front.save(tmp_path / "f")
     front = front.evaluate(X, y, sensitive_features=group)
     found = load_frontier(tmp_path / "f", trusted=["sklearn.tree._tree.Tree"])
@@ -276,4 +275,3 @@ def test_weighted_fits_of_a_learner_come_back(tmp_path, lazy) -> None:
     same_record(dict(front.evaluations), dict(found.evaluations))
     for name in ARRAYS:
         same_array(getattr(front, name), getattr(found, name))
-    assert found.models.refit is None

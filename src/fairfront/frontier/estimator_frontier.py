@@ -42,7 +42,7 @@ def trace_estimator(
 
     ``judge`` may add what predictions of rows that were left out say of the points.
     """
-    fits_in_all = problem.fits(config.max_fits, config.lazy)
+    fits_in_all = problem.fits(config.max_fits)
     done: list[int] = []
     with progress_bar(progress, "fitting", fits_in_all) as bar:
 
@@ -111,7 +111,7 @@ def _assemble(
     """Make a frontier of weighted fits, sorted from plain training to the smallest gap, and return it with its fits.
 
     With one gap all fits stay, also those past zero; with several, those that another one dominates go. A fit on all
-    rows that fails leaves its point out, with a warning. Lazy models keep the training rows as long as they live.
+    rows that fails leaves its point out, with a warning.
     """
     chosen = [fits[i] for i in _kept(problem, fits)]
     X = problem.X
@@ -119,9 +119,6 @@ def _assemble(
     common = (problem.objectives.task, problem.objectives.loss.name, feature_names(X), wide)
     refit = partial(_refit, problem, np.stack([fit.multipliers for fit in chosen]))
     models = {place: fit.model for place, fit in enumerate(chosen) if fit.model is not None}
-    if config.lazy:
-        later = EstimatorModels(models, len(chosen), *common, refit=refit, n_jobs=problem.n_jobs)
-        return _frontier(problem, chosen, later, config), chosen
     lacking = [place for place in range(len(chosen)) if place not in models]
     jobs = (delayed(_attempt)(refit, place) for place in lacking)
     made = Parallel(n_jobs=problem.n_jobs, return_as="generator")(jobs) if lacking else ()
@@ -140,8 +137,7 @@ def _assemble(
             FairfrontWarning,
             stacklevel=4,
         )
-    there = dict(enumerate(models[place] for place in sorted(models)))
-    found = EstimatorModels(there, len(there), *common, n_jobs=problem.n_jobs)
+    found = EstimatorModels(tuple(models[place] for place in sorted(models)), *common)
     chosen = [chosen[place] for place in sorted(models)]
     return _frontier(problem, chosen, found, config), chosen
 

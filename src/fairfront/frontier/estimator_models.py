@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
@@ -24,37 +23,29 @@ from .models import FOLDER, Models, Places, Stored, read_known
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EstimatorModels(Models):
-    """N fitted estimators; with ``refit``, those that are missing are fitted when they are asked for.
+    """N fitted estimators."""
 
-    ``refit`` holds the training rows until then, which a frontier otherwise never keeps.
-    """
-
-    models: dict[int, Any]
-    size: int
+    models: tuple[Any, ...]
     task: Task
     loss: str
     feature_names: tuple[str, ...] | None = None
     n_features: int | None = None
-    refit: Callable[[int], Any] | None = field(default=None, repr=False)
-    n_jobs: int | None = None
 
     def __len__(self) -> int:
-        return self.size
+        return len(self.models)
 
     def take(self, places: Places) -> EstimatorModels:
-        """Fits that were put off are made now, because the rows are not kept."""
-        models = {new: self.build(int(old)) for new, old in enumerate(places)}
-        return replace(self, models=models, size=len(models), refit=None)
+        return replace(self, models=tuple(self.models[place] for place in places))
 
     def build(self, place: int) -> Any:
-        return self._fitted([place])[0]
+        return self.models[place]
 
     def scores(self, X: Any) -> Array:
-        return np.stack([scores_of_learner(model, X, self.task, self.loss) for model in self._fitted()])
+        return np.stack([scores_of_learner(model, X, self.task, self.loss) for model in self.models])
 
     @property
     def probable(self) -> NDArray[np.bool_]:
-        return np.full(self.size, output_of(self.build(0), self.task, self.loss) == "probability")
+        return np.full(len(self), output_of(self.build(0), self.task, self.loss) == "probability")
 
     def responses(self, X: Any) -> tuple[Array, Array]:
         """Probabilities are the learner's own, to the last digit: trees give few different ones."""
@@ -65,25 +56,14 @@ class EstimatorModels(Models):
             )
         if not self.probable.all():
             return super().responses(X)
-        return _responses([probabilities_of(model, X, self.task) for model in self._fitted()], self.task)
-
-    def _fitted(self, places: Sequence[int] | None = None) -> list[Any]:
-        wanted = range(self.size) if places is None else places
-        lacking = [place for place in wanted if place not in self.models]
-        if lacking:
-            assert self.refit is not None
-            found = Parallel(n_jobs=self.n_jobs)(delayed(self.refit)(place) for place in lacking)
-            self.models.update(zip(lacking, found, strict=True))
-        return [self.models[place] for place in wanted]
+        return _responses([probabilities_of(model, X, self.task) for model in self.models], self.task)
 
     def write(self, folder: Path) -> Stored:
-        """The training rows that a later fit would need stay out."""
-        return Stored(self._content("n_jobs"), {}, write_estimators(self._fitted(), folder))
+        return Stored(self._content(), {}, write_estimators(self.models, folder))
 
     @classmethod
     def read(cls, stored: Stored, folder: Path, trusted: Sequence[str]) -> EstimatorModels:
-        models = dict(enumerate(read_estimators(stored.files, folder, trusted)))
-        return cls(models=models, size=len(stored.files), **read_known(stored.content))
+        return cls(models=read_estimators(stored.files, folder, trusted), **read_known(stored.content))
 
 
 def _responses(probabilities: Sequence[Array], task: Task) -> tuple[Array, Array]:

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import clone, is_regressor
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
 from ..exceptions import InputError, setting, spelled
 from ..objectives import LOSSES, Array, Task, is_likelihood
-from ..validation import check_number, check_positive, refuse
-from .fit_rows import Ints
+from ..validation import check_positive
 
 SURE = 1e-6
 """Probabilities nearer to 0 or 1 than this are taken as this: a forest's 0 would have an infinite log loss."""
@@ -193,72 +190,3 @@ def fit_learner(
     with config_context(enable_metadata_routing=False):
         model.fit(X, y, **weights, **fit_params)
     return model
-
-
-MANY = 10_000
-"""Rows above which scikit-learn's ``early_stopping="auto"`` stops early."""
-
-
-@dataclass(frozen=True)
-class SharedTrees:
-    """An estimator of which ``first`` trees are grown once with plain weights, and ``rest`` in every weighted fit."""
-
-    estimator: Any
-    first: int
-    rest: int
-
-    def begin(
-        self, index: Ints, X: Any, y: NDArray[Any], weight: Array, seed: int, fit_params: Mapping[str, Any]
-    ) -> tuple[Any, str]:
-        """Grow the shared trees on the rows of this index; return them with a digest of the rows that they saw."""
-        shared = copy.deepcopy(self.estimator).set_params(max_iter=self.first)
-        return fit_learner(shared, X, y, weight, seed, fit_params), self._rows_digest(index, y)
-
-    def grow(
-        self, begun: tuple[Any, str], index: Ints, X: Any, y: NDArray[Any], weight: Array, fit_params: Mapping[str, Any]
-    ) -> Any | None:
-        """Return the fitted beginning with the rest grown on these weights; None where that would be another model.
-
-        It would be where a class has no row left, and, with early stopping, where rows are doubled, dropped or have
-        other labels than at the beginning: then the rows kept for early stopping are drawn anew, and the shared trees
-        were trained on most of them. Bins are those of the beginning.
-        """
-        first, rows = begun
-        known, asked = getattr(first, "classes_", None), self.estimator.early_stopping
-        if known is not None and len(np.unique(y)) != len(known):
-            return None
-        stops_early = first.do_early_stopping_ or asked is True or (asked == "auto" and len(y) > MANY)
-        if stops_early and rows != self._rows_digest(index, y):
-            return None
-        model = copy.deepcopy(first).set_params(warm_start=True, max_iter=first.n_iter_ + self.rest)
-        model.fit(X, y, sample_weight=weight, **fit_params)
-        return model.set_params(warm_start=False, max_iter=self.first + self.rest)
-
-    def _rows_digest(self, index: Ints, y: NDArray[Any]) -> str:
-        """Return a digest of what rows kept for early stopping are drawn by: for classes that is their labels too."""
-        found = hashlib.sha256(np.ascontiguousarray(index, dtype=np.int64).tobytes())
-        if is_classifier(self.estimator):
-            found.update(np.unique(y, return_inverse=True)[1].astype(np.int64).tobytes())
-        return found.hexdigest()
-
-
-def shared_trees(estimator: Any, share: Any) -> SharedTrees | None:
-    """Return how fits of an estimator share their first trees, None for a share of 0; others are refused."""
-    expected = "a share from 0 (none) to below 1, such as 0.5"
-    if not 0.0 <= check_number(share, "shared_trees", expected) < 1.0:
-        raise refuse("shared_trees", share, expected)
-    if share == 0:
-        return None
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-
-    if not isinstance(estimator, (HistGradientBoostingClassifier, HistGradientBoostingRegressor)):
-        raise InputError(
-            f"shared_trees is for scikit-learn's HistGradientBoosting, found {type(estimator).__name__}; leave it out, "
-            "or give the learner itself instead of a Pipeline."
-        )
-    first = round(float(share) * estimator.max_iter)
-    if not 0 < first < estimator.max_iter:
-        raise InputError(
-            f"shared_trees is {share:g} of {estimator.max_iter} trees, expected some to be shared and some not."
-        )
-    return SharedTrees(estimator, first, estimator.max_iter - first)

@@ -30,7 +30,7 @@ class EstimatorProblem:
 
     ``objectives`` are those of the training loss, whose algebra turns multipliers into weights; ``criterion`` those
     whose gaps are lowered (the same ones, or rates of decisions); ``signs`` (q,) turn its gaps into the direction of
-    loss gaps. ``begun`` holds the shared trees of every fold, and under None those of all rows; ``memory`` keeps fits.
+    loss gaps; ``memory`` keeps fits.
     """
 
     estimator: Any
@@ -43,8 +43,6 @@ class EstimatorProblem:
     seed: int = 0
     n_jobs: int | None = None
     fit_params: Mapping[str, Any] = field(default_factory=dict)
-    shared: learners.SharedTrees | None = None
-    begun: dict[int | None, Any] = field(default_factory=dict)
     memory: Memory = field(default_factory=lambda: Memory(None))
     keeps_scores: bool = False
 
@@ -79,9 +77,9 @@ class EstimatorProblem:
     def fits_per_reading(self) -> int:
         return len(self.folds.pairs)
 
-    def fits(self, weightings: int, lazy: bool) -> int:
-        """With those on all rows unless they are put off."""
-        return weightings * (self.fits_per_reading + (not lazy and not self.folds.same))
+    def fits(self, weightings: int) -> int:
+        """With those on all rows."""
+        return weightings * (self.fits_per_reading + (not self.folds.same))
 
     def check(self) -> None:
         for each in (self.objectives, self.criterion):
@@ -93,8 +91,7 @@ class EstimatorProblem:
     def read(self, multipliers: Array, on_fit: Callable[[], None] = lambda: None) -> Reading:
         """Fit with the weights of the multipliers, once per fold, and measure what was held out."""
         rows = self.weighted(multipliers)
-        pairs = enumerate(self.folds.pairs)
-        jobs = (delayed(self.fit_and_score)(rows, fit, held, self._begun(i, fit)) for i, (fit, held) in pairs)
+        jobs = (delayed(self.fit_and_score)(rows, fit, held) for fit, held in self.folds.pairs)
         found = run_jobs(jobs, self.n_jobs, on_fit)
         scores = np.zeros((found[0][1].shape[0], len(self.codes)))
         for (_, held), (_, part) in zip(self.folds.pairs, found, strict=True):
@@ -103,37 +100,27 @@ class EstimatorProblem:
         return self._measured(multipliers, scores, found[0][0], heuristic)
 
     def refit(self, multipliers: Array) -> Any:
-        return self._fit(self.weighted(multipliers), None, self._begun(None, None))
+        return self._fit(self.weighted(multipliers), None)
 
     def weighted(self, multipliers: Array) -> WeightedRows:
         return fit_rows.weighted_rows(self.objectives.layout, self.objectives.task, self.codes, self.omega(multipliers))
 
-    def _begun(self, fold: int | None, only: Ints | None) -> Any:
-        """Return the trees that all fits of a fold share, grown when they are first needed; None without any."""
-        if self.shared is not None and fold not in self.begun:
-            seen = self._seen(self.weighted(np.zeros(len(self.algebra.b))), only)
-            self.begun[fold] = self.shared.begin(*seen, self.seed, self.fit_params)
-        return self.begun.get(fold)
-
-    def _seen(self, rows: WeightedRows, only: Ints | None) -> tuple[Ints, Any, NDArray[Any], Array]:
-        """Row numbers, features, labels and weights, of some of the rows or of all."""
+    def _seen(self, rows: WeightedRows, only: Ints | None) -> tuple[Any, NDArray[Any], Array]:
+        """Features, labels and weights, of some of the rows or of all."""
         chosen = slice(None) if only is None or self.folds.same else np.isin(rows.index, only)
         index, target, weight = rows.index[chosen], rows.target[chosen], rows.weight[chosen]
         task = self.objectives.task
         y = target if task.kind == "regression" else np.asarray(task.classes)[target.astype(np.intp)]
         whole = len(index) == len(self.codes) and bool((np.diff(index) == 1).all())
-        return index, (self.X if whole else take_rows(self.X, index)), y, weight
+        return (self.X if whole else take_rows(self.X, index)), y, weight
 
-    def _fit(self, rows: WeightedRows, only: Ints | None, begun: Any) -> Any:
-        seen = self._seen(rows, only)
-        if self.shared and (grown := self.shared.grow(begun, *seen, self.fit_params)) is not None:
-            return grown
+    def _fit(self, rows: WeightedRows, only: Ints | None) -> Any:
         fit = self.memory.cache(learners.fit_learner)
-        return fit(self.estimator, *seen[1:], self.seed, self.fit_params)
+        return fit(self.estimator, *self._seen(rows, only), self.seed, self.fit_params)
 
-    def fit_and_score(self, rows: WeightedRows, fit: Ints, held: Ints, begun: Any) -> tuple[Any, Array]:
+    def fit_and_score(self, rows: WeightedRows, fit: Ints, held: Ints) -> tuple[Any, Array]:
         """Fit to some rows and score others; the model itself is kept only when it is its own measure."""
-        model = self._fit(rows, fit, begun)
+        model = self._fit(rows, fit)
         X = self.X if self.folds.same else take_rows(self.X, held)
         scores = learners.scores_of_learner(model, X, self.objectives.task, self.objectives.loss.name)
         return (model if self.folds.same else None), scores
@@ -178,7 +165,6 @@ def estimator_problem(
     n_jobs: int | None = None,
     random_state: int | None = None,
     fit_params: Mapping[str, Any] | None = None,
-    shared_trees: float = 0.0,
     memory: Any = None,
     person: Any = None,
     signs: Signs = (),
@@ -193,7 +179,6 @@ def estimator_problem(
         raise InputError(
             "estimator= is for data in memory, found Dask collections; give it a sample, X.compute(), or leave it out."
         )
-    shared = learners.shared_trees(estimator, shared_trees)
     rows = fit_rows.kept_rows(X, y, sensitive_features, sample_weight)
     measured = learners.loss_for(estimator, loss)
     regression = measured == "squared"
@@ -217,7 +202,7 @@ def estimator_problem(
     codes = rows.labels if regression else np.array([classes.index(v) for v in rows.labels.tolist()])
     who = None if person is None else fit_rows.person_codes(person, rows.n, rows.kept)
     folds = fit_rows.find_folds(cv, *rows.whole, rows.kept, objectives.layout.cells, not regression, seed, who)
-    values, fits = codes.astype(np.float64), (folds, seed, n_jobs, fit_params or {}, shared)
+    values, fits = codes.astype(np.float64), (folds, seed, n_jobs, fit_params or {})
     kept = memory if isinstance(memory, Memory) else Memory(memory, verbose=0)  # None keeps nothing
     problem = EstimatorProblem(estimator, rows.X, values, objectives, driven, _signs(driven.layout), *fits, memory=kept)
     problem.check()

@@ -29,7 +29,6 @@ from ..validation import (
     check_mapping,
     check_path,
     check_positive,
-    check_share,
     refuse,
 )
 from .base import TINY, Accepted, Solver
@@ -60,12 +59,9 @@ class Weighting(Solver):
         Rows that gaps are measured on, because a fit has not seen them: folds, a held-out fraction, "auto" (3 folds, or
         a quarter where every cell has many rows), or "train" (the training rows).
     fit_params : mapping that goes to every fit, optional
-    shared_trees : float; 0.5 grows the first half of HistGradientBoosting's trees once for all weightings of a fold
-    lazy : bool, fits models on all rows only when asked for, keeping the training rows in memory until then
     n_jobs : number of processes of joblib, optional
     memory : folder or joblib.Memory, optional
-        Where fitted learners are kept: a fit of the same estimator, rows and weights is read from there. Fits that
-        share trees are made anew.
+        Where fitted learners are kept: a fit of the same estimator, rows and weights is read from there.
     overshoot : float
         How far past a zero gap to go, as a share of the plain gap: a zero gap on held-out rows is a noisy zero.
     tol : float, how near a cap on the gap counts as met, as a share of the plain gap
@@ -77,8 +73,6 @@ class Weighting(Solver):
     criterion: Criterion = "loss_gap"
     cv: Any = field(default="auto", repr=False)  # may hold rows, and what is shown is saved with a frontier
     fit_params: Mapping[str, Any] | None = field(default=None, repr=False)
-    shared_trees: float = 0.0
-    lazy: bool = field(default=False, repr=False)
     n_jobs: int | None = field(default=None, repr=False)
     memory: Any = field(default=None, repr=False)
     overshoot: float = 0.15
@@ -92,8 +86,6 @@ class Weighting(Solver):
         check_choice(self.criterion, "criterion", get_args(Criterion))
         if self.fit_params is not None:
             check_mapping(self.fit_params, "fit_params", "{'verbose': False}")
-        check_share(self.shared_trees, "shared_trees")
-        check_flag(self.lazy, "lazy")
         check_jobs(self.n_jobs)
         if self.memory is not None and not isinstance(self.memory, Memory):
             check_path(self.memory, "memory", "a folder or a joblib.Memory")
@@ -109,7 +101,7 @@ class Weighting(Solver):
         X, y : rows and labels, as `fairfront.trace` takes them with an estimator
         **known : the other parameters of `estimator_problem`
         """
-        names = ("criterion", "cv", "fit_params", "shared_trees", "n_jobs", "memory")
+        names = ("criterion", "cv", "fit_params", "n_jobs", "memory")
         return estimator_problem(X, y, **{name: getattr(self, name) for name in names}, **known)
 
 
