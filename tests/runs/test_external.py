@@ -112,7 +112,7 @@ def test_show_and_the_page_have_them_beside_validation(copy: Path) -> None:
     assert "Rates per group of sex on validation" in said
     assert "oot: later.csv, sha256 " in said
     assert "all other figures: on oot." in (on := fairfront("show", copy / "run", "--on", "oot"))
-    assert "fairfront select chooses on validation" in on
+    assert "fairfront select chooses on the run's own rows" in on
     assert re.search(r"^ *\d+ .*suggested *$", on, re.MULTILINE)
     assert "expected one of validation, oot." in fairfront("show", copy / "run", "--on", "ood", code=2)
     found = json.loads(command("show", copy / "run", "--on", "oot", "--json").stdout)

@@ -48,8 +48,8 @@ def select(
 ) -> None:
     """Choose a model of a run and write it with its card.
 
-    The rule is applied on validation (without one, on training rows, each judged without itself), at the operating
-    point of the run, and a record of the decision is kept. Among the models that meet the rules, the one with the
+    The rule reads validation and the training rows, each of these judged without itself, as far as the run has both, at
+    its operating point, and a record of the decision is kept. Among the models that meet the rules, the one with the
     lowest error is taken, unless --least-gap or --most is given.
 
     Example: fairfront select run --least-gap tpr --within error=0.005 --by "A. Smith" -o model

@@ -165,7 +165,9 @@ def _legend(front: Frontier) -> list[str]:
     by = "" if read.name == record.name else f", by the {read.n} rows of {read.name}"
     among = f"models whose {main_error(front)} is within {tolerance_of(front):g} of the lowest"
     other = (
-        "" if record.name in ("validation", HELD_OUT) else f" on {record.name}; fairfront select chooses on validation"
+        ""
+        if record.name in ("validation", HELD_OUT)
+        else f" on {record.name}; fairfront select chooses on the run's own rows"
     )
     return [*lines, f"suggested{by}: smallest {what} among {among}{other}."]
 
