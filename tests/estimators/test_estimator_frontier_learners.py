@@ -213,7 +213,7 @@ def test_row_weights_are_omega_over_p_and_negative_ones_flip(data) -> None:
     expected = np.ones(n)
     expected[(group == "B") & (good == 1)] += 0.05 / share["B"]
     expected[(group == "A") & (good == 1)] -= 0.05 / share["A"]
-    assert row_sums(problem.objectives.layout, Quantity("loss"), problem.omega(lam)) == pytest.approx(expected)
+    assert row_sums(problem.objectives, Quantity("loss"), problem.omega(lam)) == pytest.approx(expected)
     wide = Weighting(max_fits=6, negative=True)
     front = ff.trace(X, y, sensitive_features=group, estimator=tree(max_depth=1), solver=wide, notion="group_loss")
     assert len(front) >= 1

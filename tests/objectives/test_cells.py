@@ -19,13 +19,10 @@ SIX = np.array(["u", "v", "w", None], dtype=object)
 
 def rows_of(case: Case) -> np.ndarray:
     """Return the weight of each row in each cell, (cells, n)."""
-    cells = case.problem.layout.cells
-    if cells.shares is not None:
-        return cells.shares
-    table = np.zeros((cells.count, cells.n))
-    for cell in range(cells.count):
-        inside = cells.order[cells.offsets[cell] : cells.offsets[cell + 1]]
-        table[cell, inside] = case.weight[inside]
+    cells, copy_of = case.problem.layout.cells, case.problem.objectives.copy_of
+    weight = np.ones(cells.n) if cells.row_weight is None else cells.unsorted(cells.row_weight)
+    table = np.zeros((cells.count, len(case.y)))
+    np.add.at(table, (cells.of_rows, np.arange(cells.n) if copy_of is None else copy_of), weight)
     return table
 
 

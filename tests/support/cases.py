@@ -8,8 +8,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from fairfront.objectives import GAPS, LOSSES, NOTIONS, GroupProbabilities, Groups, Objectives, Question, Task
+from fairfront.objectives.groups import Copies
 from fairfront.objectives.layout import build
 from fairfront.problems import LinearProblem
 from fairfront.problems.pieces import Piece
@@ -99,9 +101,15 @@ def assemble(
     chosen = tuple(NOTIONS[notion]() if isinstance(notion, str) else notion for notion in notions)
     labels = np.zeros(len(y), dtype=np.intp) if kind == "regression" else y.astype(np.intp)
     attributes = (groups or Groups(min_size=1)).resolve(sensitive, len(y))
-    question = Question(chosen, surrogate, loss, gap, ridge, intercept)
+    question, copy_of = Question(chosen, surrogate, loss, gap, ridge, intercept), None
+    if attributes[0].is_proxy:
+        copies = Copies.of(attributes[0])
+        copy_of, attributes = copies.row, (copies.attribute,)
+        rows = sparse.csr_array(X) if sparse.issparse(X) else X
+        X, y, labels = rows[copy_of], y[copy_of], labels[copy_of]
+        weight = copies.probability * (1.0 if weight is None else weight[copy_of])
     layout, algebra = build(question, task, labels, attributes, weight)
-    objectives = Objectives(question, task, attributes, layout, algebra, task.targets(y))
+    objectives = Objectives(question, task, attributes, layout, algebra, task.targets(y), copy_of)
     return LinearProblem(Piece.of(X, objectives), objectives)
 
 

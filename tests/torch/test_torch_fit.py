@@ -246,3 +246,27 @@ def test_wrong_batches_are_told() -> None:
     cut = Cut()
     with pytest.raises(ff.InputError, match="do not depend on any parameter"):
         fft.FairStep(cut, torch.optim.SGD(cut.parameters(), 0.1), given)(inputs, np.arange(200))
+
+
+@pytest.mark.filterwarnings("ignore::fairfront.exceptions.ProxyWarning")
+def test_probable_groups_are_trained_with_a_copy_of_a_row_for_each() -> None:
+    X, y, group = people(400)
+    rng = np.random.default_rng(0)
+    inside = (group == np.unique(group)[0]).astype(float)
+    p = np.where(rng.random(400) < 0.3, inside, 0.1 + 0.8 * inside)
+    soft = ff.GroupProbabilities({"a": p, "b": 1.0 - p})
+    how = fft.Training(epochs=3, batch_size=100)
+    found = fft.fit(nn.Linear(X.shape[1], 1).double(), X, y, sensitive_features=soft, training=how, progress=False)
+    with torch.no_grad():
+        score = found.module(torch.as_tensor(X, dtype=torch.float64))[:, 0].numpy()
+    good = np.unique(y)[1]
+    loss = np.logaddexp(0.0, -np.where(y == good, score, -score))
+    means = [np.average(loss[y == good], weights=each[y == good]) for each in (p, 1.0 - p)]
+    assert found.objectives[0] == pytest.approx(loss.mean(), rel=1e-12)
+    assert abs(found.gaps[0]) == pytest.approx(abs(means[0] - means[1]), rel=1e-9)
+    front = fft.trace(found.module, X, y, sensitive_features=soft, preferences=2, training=how, progress=False)
+    assert front.proxies == ("group",)
+    assert front.evaluate(X, y, sensitive_features=soft).record().n == 400
+    given = fft.objectives(y, sensitive_features=soft)
+    assert given.n == 400 + np.count_nonzero((p > 0.0) & (p < 1.0))
+    np.testing.assert_array_equal(np.unique(given.copy_of), np.arange(400))

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..objectives import Array, Cells
+from ..objectives import Array, Cells, Objectives
 from ..problems import LinearProblem
 from ..solvers import Newton, Status
 from ..solvers.base import Mask, tops
@@ -31,15 +31,23 @@ def deal_folds(cell: Ints, person: Ints | None) -> Ints:
     return fold if person is None else fold[person]
 
 
-def folds_of(cells: Cells, person: Ints | None) -> Ints:
-    """Return a fold for every sorted row; ``person`` (n,) in the order of the data. Shares count as the largest."""
-    cell = cells.of_sorted if cells.shares is None else cells.shares.argmax(axis=0)
-    return deal_folds(cell, None if person is None else person[cells.order])
+def folds_of(objectives: Objectives, person: Ints | None) -> Ints:
+    """Return a fold for every sorted row; ``person`` (n,) in the order of the data.
+
+    A row whose group is probable is dealt with the cell that most of its weight is in, and its copies stay together.
+    """
+    cells, copy_of = objectives.layout.cells, objectives.copy_of
+    if copy_of is None:
+        return deal_folds(cells.of_sorted, None if person is None else person[cells.order])
+    assert cells.row_weight is not None
+    weight = np.zeros((int(copy_of[-1]) + 1, cells.count))
+    np.add.at(weight, (copy_of[cells.order], cells.of_sorted), cells.row_weight)
+    return deal_folds(weight.argmax(axis=1), person)[copy_of[cells.order]]
 
 
 def too_few_people(cells: Cells, fold: Ints) -> str:
     """Say that some cell is whole in one fold, without which it would be empty; empty where none is."""
-    inside = np.arange(cells.count)[:, None] == cells.of_sorted if cells.shares is None else cells.shares > 0.0
+    inside = np.arange(cells.count)[:, None] == cells.of_sorted
     alone = min(len(np.unique(fold[rows])) for rows in inside) < 2
     return "expected two people or more of every group and label that are compared" if alone else ""
 
@@ -54,7 +62,7 @@ def fold_scores(
     codes of who stays together.
     """
     cells, piece = problem.layout.cells, problem.piece
-    fold = folds_of(cells, person)
+    fold = folds_of(problem.objectives, person)
     n_folds = int(fold.max()) + 1
     caps = np.stack([tops(problem.algebra, row, newton.path) for row in sizes])
     scores = np.empty((len(caps), problem.K, cells.n))
@@ -63,15 +71,12 @@ def fold_scores(
         points = _solve_again(_without(problem, fold == each), newton, W, caps, plain)
         found = np.asarray(piece.design.X[rows] @ points.reshape(-1, problem.d).T)
         scores[:, :, cells.order[rows]] = found.T.reshape(len(caps), problem.K, -1)
-    return scores, n_folds
+    return problem.objectives.of_data(scores), n_folds
 
 
 def _without(problem: LinearProblem, left_out: Mask) -> LinearProblem:
     """Return the problem on the other rows, in which every cell has the weight that it had."""
     cells = problem.layout.cells
-    if cells.shares is not None:
-        shares = np.where(left_out, 0.0, cells.shares)
-        return problem.with_row_weights(shares * (cells.weight / shares.sum(axis=1))[:, None])
     weight = np.where(left_out, 0.0, 1.0 if cells.row_weight is None else cells.row_weight)
     scale = cells.weight / np.add.reduceat(weight, cells.offsets[:-1])
     return problem.with_row_weights(weight * np.repeat(scale, np.diff(cells.offsets)))

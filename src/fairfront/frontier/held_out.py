@@ -102,7 +102,8 @@ class HeldOut:
         if asked is False:
             return None
         refuse_operating(asked, problem.objectives.task)
-        largest = problem.K * (1 if codes is None else int(np.bincount(codes).max()))
+        together = problem.objectives.people(codes)
+        largest = problem.K * (1 if together is None else int(np.bincount(together).max()))
         size, n = problem.K * problem.d, problem.rows.n
         dense = isinstance(problem.piece.design, DenseDesign)
         closed = dense and problem.loss.smooth and size <= WEIGHTS and largest <= TOGETHER
@@ -123,8 +124,7 @@ class HeldOut:
         """Say why folds cannot be left out; empty where they can."""
         if self.solver.overshoot > 0.0:
             return "which needs points with caps, found overshoot, which goes on past zero"
-        cells = problem.layout.cells
-        return too_few_people(cells, folds_of(cells, self.person))
+        return too_few_people(problem.layout.cells, folds_of(problem.objectives, self.person))
 
     def judged(self, front: Frontier, problem: LinearProblem, solved: list[Solved]) -> Frontier:
         """Add the evaluation; ``solved`` are the frontier's points in its order."""

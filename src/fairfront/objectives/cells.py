@@ -19,15 +19,13 @@ Ints = NDArray[np.intp]
 class Atoms:
     """The finest classes of rows that any notion can tell apart: (label, group of each attribute).
 
-    ``keys`` (a, 1 + attributes) holds the label code and the group codes (-1: in no group). Rows belong to
-    atoms by ``index`` (n,), or by ``shares`` (n, a) when groups are probabilities. ``weights`` (a,) are sums
-    of sample weights.
+    ``keys`` (a, 1 + attributes) holds the label code and the group codes (-1: in no group), ``index`` (n,) the atom of
+    every row. ``weights`` (a,) are sums of sample weights.
     """
 
     keys: Ints
     weights: Array
-    index: Ints | None
-    shares: Array | None
+    index: Ints
 
     def belongs(self, attribute: int, level: int | None, labels: tuple[int, ...] | None) -> NDArray[np.bool_]:
         """Atoms with weight of one group (None: of any group) whose label is among ``labels`` (None: any)."""
@@ -37,8 +35,6 @@ class Atoms:
 
 
 def find_atoms(labels: Ints, attributes: tuple[Attribute, ...], sample_weight: Array | None) -> Atoms:
-    if any(attribute.shares is not None for attribute in attributes):
-        return _soft_atoms(labels, attributes, sample_weight)
     table = np.column_stack([labels] + [a.codes for a in attributes if a.codes is not None])
     flat = np.zeros(len(table), dtype=np.intp)
     for column, size in zip(table.T, table.max(axis=0) + 2, strict=True):
@@ -47,28 +43,7 @@ def find_atoms(labels: Ints, attributes: tuple[Attribute, ...], sample_weight: A
         flat = flat * size + (column + 1)
     _, first, index = np.unique(flat, return_index=True, return_inverse=True)
     weights = np.bincount(index, sample_weight, minlength=len(first)).astype(np.float64)
-    return Atoms(table[first], weights, index.astype(np.intp), None)
-
-
-NO_SHARE = 1e-9
-"""What the probabilities of a row's kept groups leave over for no group, below which it is rounding."""
-
-
-def _soft_atoms(labels: Ints, attributes: tuple[Attribute, ...], sample_weight: Array | None) -> Atoms:
-    """Cross labels and all attributes' memberships; what a row's kept groups leave over goes to no group."""
-    codes = np.unique(labels)
-    keys: list[tuple[int, ...]] = [(int(c),) for c in codes]
-    shares = (labels[:, None] == codes).astype(np.float64)
-    for attribute in attributes:
-        member = attribute.membership()
-        rest = np.clip(1.0 - member.sum(axis=1, keepdims=True), 0.0, None)
-        rest[rest < NO_SHARE] = 0.0
-        keys = [(*key, level) for key in keys for level in (*range(len(attribute.levels)), MISSING)]
-        shares = (shares[:, :, None] * np.hstack([member, rest])[:, None, :]).reshape(len(labels), -1)
-    used = shares.sum(axis=0) > 0
-    shares = np.ascontiguousarray(shares[:, used])
-    weighted = shares if sample_weight is None else shares * sample_weight[:, None]
-    return Atoms(np.array(keys, dtype=np.intp)[used], weighted.sum(axis=0), None, weighted)
+    return Atoms(table[first], weights, index.astype(np.intp))
 
 
 @dataclass(frozen=True)
@@ -79,18 +54,16 @@ class Cells:
     offsets (c+1,)  cell j is rows offsets[j] to offsets[j+1] of the sorted data
     weight (c,)     sum of sample weights of each cell
     row_weight      sample weights in sorted order, None when all are 1
-    shares (c, n)   weights of rows in cells instead of blocks, when groups are probabilities
     """
 
     order: Ints
     offsets: Ints
     weight: Array
     row_weight: Array | None
-    shares: Array | None
 
     @property
     def n(self) -> int:
-        return int(self.offsets[-1]) if self.shares is None else int(self.shares.shape[1])
+        return int(self.offsets[-1])
 
     @property
     def count(self) -> int:
@@ -98,12 +71,12 @@ class Cells:
 
     @property
     def of_sorted(self) -> Ints:
-        """Return the cell of every sorted row; not for shares."""
+        """Return the cell of every sorted row."""
         return np.repeat(np.arange(self.count), np.diff(self.offsets))
 
     @property
     def of_rows(self) -> Ints:
-        """In the order of the data; not for shares."""
+        """In the order of the data."""
         return self.unsorted(self.of_sorted)
 
     def unsorted(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -113,10 +86,7 @@ class Cells:
         return found
 
     def chunks(self, size: int) -> Iterator[tuple[int, int, int]]:
-        """Yield (start, stop, cell) of runs of at most ``size`` sorted rows; cell is -1 with shares."""
-        if self.shares is not None:
-            yield from ((a, min(a + size, self.n), -1) for a in range(0, self.n, size))
-            return
+        """Yield (start, stop, cell) of runs of at most ``size`` sorted rows."""
         for cell in range(self.count):
             start, stop = int(self.offsets[cell]), int(self.offsets[cell + 1])
             yield from ((a, min(a + size, stop), cell) for a in range(start, stop, size))
@@ -133,11 +103,7 @@ def merged(atoms: Atoms, signatures: NDArray[np.bool_], sample_weight: Array | N
     into = np.unique(signatures, axis=0, return_inverse=True)[1].reshape(-1).astype(np.intp)
     count = int(into.max()) + 1
     weight = np.bincount(into, atoms.weights, minlength=count).astype(np.float64)
-    if atoms.shares is not None:
-        shares = np.stack([atoms.shares[:, into == j].sum(axis=1) for j in range(count)])
-        return Cells(np.arange(shares.shape[1]), np.zeros(0, dtype=np.intp), weight, None, shares), into
-    assert atoms.index is not None
     cell = into[atoms.index]
     order = np.argsort(cell, kind="stable")
     offsets = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=count))]).astype(np.intp)
-    return Cells(order, offsets, weight, None if sample_weight is None else sample_weight[order], None), into
+    return Cells(order, offsets, weight, None if sample_weight is None else sample_weight[order]), into

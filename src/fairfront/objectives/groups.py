@@ -21,6 +21,8 @@ from .proxies import GroupProbabilities
 from .strata import Pooling, Within, without_strata
 
 MISSING = -1
+NO_SHARE = 1e-9
+"""What the probabilities of a row's kept groups leave over for no group, below which it is rounding."""
 MOST_LEVELS, MOST_SHARE = 100, 0.1
 """Values of a column, and values per row, above both of which it holds numbers or identifiers instead of groups."""
 Compare = Literal["pairs", "overall"]
@@ -35,7 +37,7 @@ class Attribute:
     ``codes`` index ``levels`` and are -1 for rows whose group is missing or left out; ``shares`` (n, c)
     replace them when groups are probabilities. The reference group is the last level. ``left_out`` maps
     groups that are too small to their number of rows; ``largest`` says that the reference is the largest group because
-    none was named.
+    none was named. ``counts`` (n,) say how many rows each stands for, None: one.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Attribute:
     n_missing: int = 0
     left_out: tuple[tuple[str, int], ...] = ()
     largest: bool = False
+    counts: Array | None = None
 
     @property
     def reference(self) -> str:
@@ -64,7 +67,8 @@ class Attribute:
     def take(self, rows: NDArray[Any]) -> Attribute:
         codes = None if self.codes is None else self.codes[rows]
         shares = None if self.shares is None else self.shares[rows]
-        return replace(self, codes=codes, shares=shares)
+        counts = None if self.counts is None else self.counts[rows]
+        return replace(self, codes=codes, shares=shares, counts=counts)
 
     def among(self, levels: NDArray[np.intp]) -> Attribute:
         """Keep some levels, in this order; rows of the others are in no group."""
@@ -79,9 +83,32 @@ class Attribute:
         """Number of rows of each level, expected ones for probabilities; ``counts`` as in `Groups.resolve`."""
         if self.codes is None:
             return np.asarray(self.membership()[rows].sum(axis=0))
-        codes = self.codes[rows]
+        codes, counts = self.codes[rows], self.counts if counts is None else counts
         entries = None if counts is None else counts[rows][codes >= 0]
         return np.bincount(codes[codes >= 0], entries, minlength=len(self.levels)).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Copies:
+    """Rows whose group is probable, as one copy for each group that they may be in.
+
+    row (m,)          the row that each is a copy of; copies of a row follow each other
+    probability (m,)  of the group of the copy, by which the row's weight is multiplied
+    attribute         with the group of each copy; what a row's groups leave over is in none
+    """
+
+    row: NDArray[np.intp]
+    probability: Array
+    attribute: Attribute
+
+    @classmethod
+    def of(cls, attribute: Attribute) -> Copies:
+        member = attribute.membership()
+        rest = np.clip(1.0 - member.sum(axis=1, keepdims=True), 0.0, None)
+        whole = np.hstack([member, np.where(rest < NO_SHARE, 0.0, rest)])
+        row, code = np.nonzero(whole)
+        codes, probability = np.where(code == len(attribute.levels), MISSING, code), whole[row, code]
+        return cls(row, probability, replace(attribute, codes=codes, shares=None, counts=probability))
 
 
 @dataclass(frozen=True)

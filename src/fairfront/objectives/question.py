@@ -16,7 +16,7 @@ from ..validation import check_choice, check_favourable, check_flag, check_posit
 from ..validation.inputs import LARGEST, SMALLEST, find_classes
 from .comparisons import Notion, Surrogate, compared_rows
 from .gaps import GAPS, Algebra, Gap, SquaredGap
-from .groups import Attribute, Groups, check_groups
+from .groups import Attribute, Copies, Groups, check_groups
 from .layout import Layout, build
 from .losses import LOSSES, Array, Logistic, Loss, Measure, Softmax, Task
 from .notions import NOTIONS
@@ -107,6 +107,7 @@ class Objectives:
     question        with the loss, ridge, favourable label and reference groups that the data gave
     attributes      the sensitive attributes, without rows
     targets (n,)    what the loss reads, in the order of the data; empty where rows are elsewhere
+    copy_of (n,)    the row of the data that each row here is a copy of, where groups are probabilities; None: itself
     notes           what else there is to know, in sentences
     """
 
@@ -116,6 +117,7 @@ class Objectives:
     layout: Layout
     algebra: Algebra
     targets: Array
+    copy_of: NDArray[np.intp] | None = None
     favourable_was_given: bool = True
     notes: tuple[str, ...] = ()
 
@@ -131,7 +133,8 @@ class Objectives:
         """Ask a question of labels (n,), groups and weights (n,), which were checked; weights are above 0.
 
         ``counts`` (n,) says how many rows each entry stands for, where entries are the combinations of label and
-        groups that occur.
+        groups that occur. A row whose group is given by probabilities becomes one copy for each group, with the row's
+        weight times the probability.
         """
         regression = question.task == "regression"
         task, codes = _values(labels) if regression else read_classes(labels, question.favourable, counts)
@@ -145,12 +148,18 @@ class Objectives:
             ridge, notes = default_ridge(rows if weight is None else float(weight.sum()), rows)
         groups = replace(question.groups, reference={each.name: each.reference for each in attributes})
         asked = replace(question, loss=loss, ridge=ridge, favourable=task.favourable_label, groups=groups)
-        cell_labels = np.zeros(len(codes), dtype=np.intp) if regression else codes.astype(np.intp)
         strata = sensitive_features.strata(len(codes)) if isinstance(sensitive_features, Within) else None
-        layout, algebra = build(asked, task, cell_labels, attributes, weight, strata)
         described = tuple(attribute.take(np.arange(0)) for attribute in attributes)
-        given = question.favourable is not None
-        return cls(asked, task, described, layout, algebra, task.targets(codes), given, (*layout.notes, *notes))
+        copy_of = None
+        if attributes[0].is_proxy:
+            copies = Copies.of(attributes[0])
+            copy_of, codes, attributes = copies.row, codes[copies.row], (copies.attribute,)
+            weight = copies.probability if weight is None else weight[copy_of] * copies.probability
+            strata = strata and replace(strata, codes=strata.codes[copy_of])
+        cell_labels = np.zeros(len(codes), dtype=np.intp) if regression else codes.astype(np.intp)
+        layout, algebra = build(asked, task, cell_labels, attributes, weight, strata)
+        targets, given, notes = task.targets(codes), question.favourable is not None, (*layout.notes, *notes)
+        return cls(asked, task, described, layout, algebra, targets, copy_of, given, notes)
 
     @property
     def loss(self) -> Loss:
@@ -172,6 +181,19 @@ class Objectives:
         for _, where in self.layout.quantities:
             found[where[where >= 0]] = self.layout.cells.weight[where >= 0]
         return found
+
+    def people(self, person: NDArray[np.intp] | None) -> NDArray[np.intp] | None:
+        """Return who every row here is, from codes of the rows of the data, where some belong together.
+
+        Copies of a row are those of its person, or of the row where everyone has one row.
+        """
+        if self.copy_of is None or person is None:
+            return person if self.copy_of is None else self.copy_of
+        return person[self.copy_of]
+
+    def of_data(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values (..., rows of the data) of those of the rows here, which are the same in all copies."""
+        return values if self.copy_of is None else values[..., np.unique(self.copy_of, return_index=True)[1]]
 
     def with_loss(self, loss: Loss) -> Objectives:
         return replace(self, question=replace(self.question, loss=loss))

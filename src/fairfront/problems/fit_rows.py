@@ -20,7 +20,7 @@ from scipy import sparse
 from sklearn.model_selection import check_cv
 
 from ..exceptions import InputError, spelled
-from ..objectives import Array, Cells, Layout, Objectives, Quantity, Task, take_groups
+from ..objectives import Array, Cells, Layout, Objectives, Quantity, take_groups
 from ..validation.inputs import check_labels, check_rows, check_weights, factorize, take_rows
 
 Ints = NDArray[np.intp]
@@ -52,20 +52,22 @@ def find_folds(
     classification: bool,
     seed: int,
     person: Ints | None = None,
+    *,
+    probable: bool = False,
 ) -> Folds:
     """Return the folds that ``cv`` asks for, as places among the rows that are kept; rows of a person stay together.
 
     "auto": 3 folds, or one held-out quarter where its smallest cell is large. A whole number: as many folds, stratified
-    by cell. A fraction: one held-out part of that size. None or "train": the training rows themselves. A scikit-learn
-    splitter or pairs of indices: those, of all rows of X and y.
+    by cell, or by label alone where groups are ``probable``. A fraction: one held-out part of that size. None or
+    "train": the training rows themselves. A scikit-learn splitter or pairs of indices: those, of all rows of X and y.
     """
-    n, soft = len(kept), cells.shares is not None
+    n = len(kept)
     if cv is None or (isinstance(cv, str) and cv == "train"):
         everything = np.arange(n, dtype=np.intp)
         return Folds(((everything, everything),), same=True)
     unasked = isinstance(cv, str) and cv == "auto"
     if unasked:
-        smallest = int(cells.weight.min()) if soft else int(np.diff(cells.offsets).min())
+        smallest = int(cells.weight.min()) if probable else int(np.diff(cells.offsets).min())
         cv = QUARTER if QUARTER * smallest >= PLENTY else 3
     if isinstance(cv, (bool, str, np.timedelta64)):
         raise InputError(
@@ -74,7 +76,7 @@ def find_folds(
     if not isinstance(cv, (int, float, np.integer, np.floating)):
         return _given_folds(cv, X, y, kept)
     strata = np.unique(y[kept], return_inverse=True)[1].reshape(-1) if classification else np.zeros(n, dtype=np.intp)
-    if not soft:
+    if not probable:
         strata = cells.of_rows * (int(strata.max()) + 1) + strata
     who = np.arange(n) if person is None else person
     first = np.unique(who, return_index=True)[1]
@@ -172,34 +174,38 @@ class WeightedRows:
     weight: Array
 
 
-def row_sums(layout: Layout, quantity: Quantity, omega: Array) -> Array:
-    """Return every row's weight on a quantity, (n,) in the order of the data: total * omega_cell / weight_cell."""
-    cells, where = layout.cells, dict(layout.quantities)[quantity]
+def row_sums(objectives: Objectives, quantity: Quantity, omega: Array) -> Array:
+    """Return every row's weight on a quantity, (n,) in the order of the data: total * omega_cell / weight_cell.
+
+    That of a row with copies is the sum of theirs.
+    """
+    cells, where = objectives.layout.cells, dict(objectives.layout.quantities)[quantity]
     per_cell = np.where(where >= 0, omega[where], 0.0) * float(cells.weight.sum()) / cells.weight
-    if cells.shares is not None:
-        return np.asarray(per_cell @ cells.shares)
     found = np.repeat(per_cell, np.diff(cells.offsets))
-    return cells.unsorted(found if cells.row_weight is None else found * cells.row_weight)
+    sums = cells.unsorted(found if cells.row_weight is None else found * cells.row_weight)
+    copy_of = objectives.copy_of
+    return sums if copy_of is None else np.bincount(copy_of, sums).astype(np.float64, copy=False)
 
 
-def weighted_rows(layout: Layout, task: Task, codes: Array, omega: Array) -> WeightedRows:
+def weighted_rows(objectives: Objectives, codes: Array, omega: Array) -> WeightedRows:
     """Return what a learner has to be fitted to for the weights omega (k) of the cells.
 
     ``codes`` (n,) are class indices, or values for regression. There the square is completed: v (s - y)^2 / 2 + c s has
     its minimum where v (s - (y - c / v))^2 / 2 has it.
     """
+    task, quantities = objectives.task, dict(objectives.layout.quantities)
     if task.kind == "regression":
-        weight = np.maximum(row_sums(layout, Quantity("loss"), omega), 0.0)
+        weight = np.maximum(row_sums(objectives, Quantity("loss"), omega), 0.0)
         used = np.flatnonzero(weight > 0.0)
         target = codes.astype(np.float64)
-        for quantity in {Quantity("score"), Quantity("prediction")} & dict(layout.quantities).keys():
-            linear = row_sums(layout, quantity, omega)
+        for quantity in {Quantity("score"), Quantity("prediction")} & quantities.keys():
+            linear = row_sums(objectives, quantity, omega)
             target = target - np.divide(linear, weight, out=np.zeros_like(linear), where=weight > 0.0)
         return WeightedRows(used, target[used], weight[used])
     labels, places = codes.astype(np.intp), np.arange(len(codes))
     V = np.zeros((len(labels), len(task.classes)))
-    for quantity, _ in layout.quantities:
-        V[places, labels if quantity.label is None else quantity.label] += row_sums(layout, quantity, omega)
+    for quantity in quantities:
+        V[places, labels if quantity.label is None else quantity.label] += row_sums(objectives, quantity, omega)
     V = flipped(V)
     index, label = np.nonzero(V > 0.0)
     return WeightedRows(index, label.astype(np.float64), V[index, label])
@@ -244,13 +250,12 @@ def hardened(scores: Array) -> Array:
     return np.where(np.arange(len(scores))[:, None] == scores.argmax(axis=0), FIRM, 0.0)
 
 
-def held_weights(cells: Cells, held: Ints, values: Array | float = 1.0) -> Array:
-    """Return the weighted sum of values of held-out rows in every cell, by default their weight."""
+def held_weights(objectives: Objectives, held: Ints, values: Array | float = 1.0) -> Array:
+    """Return the weighted sum of values (n,) of sorted rows in every cell, by default their weight; of those held."""
+    cells, copy_of = objectives.layout.cells, objectives.copy_of
     measured = np.zeros(cells.n)
-    measured[held] = 1.0
+    measured[held if copy_of is None else np.isin(copy_of, held)] = 1.0
     measured = measured[cells.order] * values
-    if cells.shares is not None:
-        return np.asarray(cells.shares @ measured)
     weighted = measured if cells.row_weight is None else measured * cells.row_weight
     return np.asarray(np.add.reduceat(weighted, cells.offsets[:-1]))
 
@@ -258,15 +263,16 @@ def held_weights(cells: Cells, held: Ints, values: Array | float = 1.0) -> Array
 def cell_values(objectives: Objectives, scores: Array, held: Ints) -> Array:
     """Return L (k,) of scores (K, n) in the order of the data, averaged over the rows that were held out."""
     cells = objectives.layout.cells
-    total = held_weights(cells, held)
+    total = held_weights(objectives, held)
     if (total <= 0.0).any():
         raise InputError(
             "a (group, label) cell has no held-out rows to measure a gap on; use more rows, fewer groups "
             f"({spelled('min_size', 'groups=Groups(min_size=...)')}), another cv, or cv='train'."
         )
     L = np.zeros(objectives.layout.k)
+    scores = scores if objectives.copy_of is None else scores[:, objectives.copy_of]
     ordered, targets = scores[:, cells.order], objectives.targets[cells.order]
     for bound, where in objectives.measures:
         value, _ = bound.value_slope(ordered, targets)
-        L[where[where >= 0]] = (held_weights(cells, held, value) / total)[where >= 0]
+        L[where[where >= 0]] = (held_weights(objectives, held, value) / total)[where >= 0]
     return L

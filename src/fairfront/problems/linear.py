@@ -110,10 +110,8 @@ class LinearProblem:
         return self._with(objectives=replace(self.objectives, algebra=algebra))
 
     def with_row_weights(self, weight: Array) -> Self:
-        """Of sorted rows, (n,) or by cell (c, n) where groups are shares, with the same total in every cell."""
-        cells, soft = self.layout.cells, self.layout.cells.shares is not None
-        cells = replace(cells, shares=weight) if soft else replace(cells, row_weight=weight)
-        return self.with_piece(replace(self.piece, cells=cells))
+        """Of sorted rows, (n,), with the same total in every cell."""
+        return self.with_piece(replace(self.piece, cells=replace(self.layout.cells, row_weight=weight)))
 
     def with_piece(self, rows: Piece) -> Self:
         """On other rows in memory, with the same total in every cell."""

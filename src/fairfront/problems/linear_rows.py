@@ -86,4 +86,6 @@ def problem_of(question: Question, X: Any, y: Any, sensitive_features: Any, samp
     frame = Frame.of(moments(matrix), question.fit_intercept)
     if objectives.question.ridge == 0.0 and not sparse.issparse(matrix) and not question.signs:
         frame = frame.orthogonal(matrix)
+    if objectives.copy_of is not None:
+        matrix = matrix[objectives.copy_of]
     return LinearProblem(Piece.of(matrix, objectives, frame), objectives, frame, feature_names(named))

@@ -34,7 +34,7 @@ Bent = Iterable[tuple[int, int, Array]]
 """Runs of rows (start, stop) with the curvature v (K, K, rows) of a weighted sum of measures in their scores."""
 Product = Callable[[Array], Array]
 Chunks = Sequence[tuple[int, int, int]]
-"""Runs of rows (start, stop, cell) that are taken at once; cell is -1 with shares."""
+"""Runs of rows (start, stop, cell) that are taken at once."""
 SEGMENT, SHARE, SEGMENTS = 5e5, 1e6, 64
 """Nanoseconds of work that are worth a segment, and a thread (it takes about 0.1 ms to begin and to end); most segments
 of a pass."""
@@ -128,7 +128,7 @@ class Piece:
     def evaluated(self, measures: Bound, k: int, W: Array) -> tuple[Array, ...]:
         """Return the sums of one run, of its gradients, and the products X^T diag(v) X of every cell, (k, K, K, d, d).
 
-        One pass instead of two where rows are costly to get, for k matrices instead of one; groups have labels here.
+        One pass instead of two where rows are costly to get, for k matrices instead of one.
         Rows are taken in the segments of `cell_sums`, so that sums and gradients are equal to the last bit.
         """
         K, d = W.shape
@@ -148,20 +148,17 @@ class Piece:
             scores = self.scores(start, stop, W).reshape(len(L), -1, stop - start)
             target = self.targets[start:stop]
             for bound, where in measures:
-                if cell >= 0 and where[cell] < 0:
+                if where[cell] < 0:
                     continue
                 value, slope = bound.rows(start, stop).value_slope(scores, target)
-                for j in np.flatnonzero(where >= 0) if cell < 0 else (cell,):  # -1: every cell, by shares
-                    weight = cells.row_weight if cells.shares is None else cells.shares[j]
-                    part = None if weight is None else weight[start:stop]
-                    L[:, where[j]] += value.sum(axis=-1) if part is None else value @ part
-                    if G is not None:
-                        pulled = slope if part is None else slope * part
-                        G[where[j]] += design.pull(start, stop, pulled.reshape(-1, stop - start))
+                part = None if cells.row_weight is None else cells.row_weight[start:stop]
+                L[:, where[cell]] += value.sum(axis=-1) if part is None else value @ part
+                if G is not None:
+                    pulled = slope if part is None else slope * part
+                    G[where[cell]] += design.pull(start, stop, pulled.reshape(-1, stop - start))
                 if H is not None and not bound.linear:
                     v = bound.rows(start, stop).curvature(scores[0], target)
-                    v = v if cells.row_weight is None else v * cells.row_weight[start:stop]
-                    self.multiply(start, stop, v, False, H[where[cell]])
+                    self.multiply(start, stop, v if part is None else v * part, False, H[where[cell]])
 
     def curvatures(
         self, measures: Bound, factors: Factors, W: Array, chunks: Chunks | None = None
@@ -172,12 +169,9 @@ class Piece:
             scores = self.scores(start, stop, W)
             v = np.zeros((K, K, stop - start))
             for (bound, _), per_cell in zip(measures, factors, strict=True):
-                if cells.shares is not None:
-                    factor = per_cell @ cells.shares[:, start:stop]
-                elif per_cell[cell] == 0.0 or bound.linear:
+                if per_cell[cell] == 0.0 or bound.linear:
                     continue
-                else:
-                    factor = per_cell[cell] * (1.0 if cells.row_weight is None else cells.row_weight[start:stop])
+                factor = per_cell[cell] * (1.0 if cells.row_weight is None else cells.row_weight[start:stop])
                 v += bound.rows(start, stop).curvature(scores, self.targets[start:stop]) * factor
             yield start, stop, v
 

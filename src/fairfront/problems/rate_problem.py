@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import InputError, spelled
-from ..objectives import Array, Objectives, Question
+from ..objectives import Array, GroupProbabilities, Objectives, Question
+from ..objectives.strata import without_strata
 from ..validation import check_seed, is_dask
 from . import fit_rows, learners
 from .decision_rules import Rules, compared_by
@@ -84,13 +85,8 @@ class RateProblem:
         return Reading(multipliers, rules.loss(decided), gaps, gaps, scores=whole)
 
     def check(self) -> None:
-        """Refuse shares of groups, and cells of so few rows that rates cannot be driven, or a model would tell them."""
+        """Refuse cells of so few rows that rates cannot be driven, or a model would tell them."""
         layout = self.objectives.layout
-        if layout.cells.shares is not None:
-            raise InputError(
-                f"{spelled(RATES)} needs the group of every row, found GroupProbabilities; leave it out, or give "
-                "groups."
-            )
         compared = np.unique(np.concatenate([average.cells for average in layout.averages]))
         pairs, counts = np.unique(np.stack([self.rows.label, self.rows.cell]), axis=1, return_counts=True)
         if (counts[np.isin(pairs[1], compared)] < FEWEST_DRIVEN).any():
@@ -128,6 +124,10 @@ def rate_problem(
     `linear_problem`.
     """
     question = replace(_question(loss, known), surrogate="rate")
+    if isinstance(without_strata(sensitive_features), GroupProbabilities):
+        raise InputError(
+            f"{spelled(RATES)} needs the group of every row, found GroupProbabilities; leave it out, or give groups."
+        )
     given = (X, y, sensitive_features, sample_weight)
     decided = (costs, approval_rate)
     if any(is_dask(part) for part in given):
@@ -146,8 +146,7 @@ def rate_problem(
     codes = np.array([task.classes.index(v) for v in kept.labels.tolist()], dtype=np.intp)
     seed = check_seed(random_state) or 0
     who = None if person is None else fit_rows.person_codes(person, kept.n, kept.kept)
-    of_rows = np.zeros(len(codes), dtype=np.intp) if cells.shares is not None else cells.of_rows
-    coded = Coded(codes, of_rows, kept.weight)
+    coded = Coded(codes, cells.of_rows, kept.weight)
     few = FOLDS if who is None else max(2, min(FOLDS, int(who.max()) + 1))
     auto = isinstance(cv, str) and cv == "auto"
     folds = fit_rows.find_folds(few if auto else cv, *kept.whole, kept.kept, cells, True, seed, who)

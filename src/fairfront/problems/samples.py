@@ -18,7 +18,7 @@ FEW, PLENTY = 16, 500
 
 
 def some_rows(piece: Piece, kept: list[NDArray[np.intp]]) -> Piece:
-    """Return the rows with these places in each cell, without those that are left out; not for shares."""
+    """Return the rows with these places in each cell, without those that are left out."""
     rows, cells = np.concatenate(kept), piece.cells
     offsets = np.concatenate([[0], np.cumsum([len(each) for each in kept])]).astype(np.intp)
     weight = None if cells.row_weight is None else cells.row_weight[rows]
@@ -29,7 +29,7 @@ def some_rows(piece: Piece, kept: list[NDArray[np.intp]]) -> Piece:
 def on_few(problem: LinearProblem) -> LinearProblem | None:
     """Return the problem on a part of its rows, where that has plenty: its solution is near that of all rows."""
     piece, size = problem.rows, problem.K * problem.d
-    if not isinstance(piece, Piece) or piece.cells.shares is not None or piece.n < FEW * PLENTY * size:
+    if not isinstance(piece, Piece) or piece.n < FEW * PLENTY * size:
         return None
     steps = [max(1, min(FEW, int(b - a) // PLENTY)) for a, b in pairwise(piece.cells.offsets)]
     few = some_rows(piece, [np.arange(a, b, s) for (a, b), s in zip(pairwise(piece.cells.offsets), steps, strict=True)])

@@ -103,7 +103,7 @@ class EstimatorProblem:
         return self._fit(self.weighted(multipliers), None)
 
     def weighted(self, multipliers: Array) -> WeightedRows:
-        return fit_rows.weighted_rows(self.objectives.layout, self.objectives.task, self.codes, self.omega(multipliers))
+        return fit_rows.weighted_rows(self.objectives, self.codes, self.omega(multipliers))
 
     def _seen(self, rows: WeightedRows, only: Ints | None) -> tuple[Any, NDArray[Any], Array]:
         """Features, labels and weights, of some of the rows or of all."""
@@ -201,7 +201,8 @@ def estimator_problem(
     classes, seed = objectives.task.classes, check_seed(random_state) or 0
     codes = rows.labels if regression else np.array([classes.index(v) for v in rows.labels.tolist()])
     who = None if person is None else fit_rows.person_codes(person, rows.n, rows.kept)
-    folds = fit_rows.find_folds(cv, *rows.whole, rows.kept, objectives.layout.cells, not regression, seed, who)
+    cells, probable = objectives.layout.cells, objectives.copy_of is not None
+    folds = fit_rows.find_folds(cv, *rows.whole, rows.kept, cells, not regression, seed, who, probable=probable)
     values, fits = codes.astype(np.float64), (folds, seed, n_jobs, fit_params or {})
     kept = memory if isinstance(memory, Memory) else Memory(memory, verbose=0)  # None keeps nothing
     problem = EstimatorProblem(estimator, rows.X, values, objectives, driven, _signs(driven.layout), *fits, memory=kept)

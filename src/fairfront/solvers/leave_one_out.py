@@ -143,10 +143,14 @@ class LeaveOneOut:
         cells, every = self.problem.layout.cells, np.arange(self.problem.layout.cells.count)
         averages = [np.isin(every, average.cells) for average in self.problem.layout.averages]
         inside = np.array([*averages, np.full(cells.count, 1.0 / cells.weight.sum())])
-        if cells.shares is not None:
-            return np.asarray(inside @ cells.shares)
         found = np.repeat(inside, np.diff(cells.offsets), axis=1)
         return found if cells.row_weight is None else found * cells.row_weight
+
+    @cached_property
+    def part(self) -> Array:
+        """Return the part of a row of the data that every sorted row is, (n,): less than 1 where it has copies."""
+        cells, copy_of = self.problem.layout.cells, self.problem.objectives.copy_of
+        return np.ones(cells.n) if copy_of is None else (1.0 / np.bincount(copy_of)[copy_of])[cells.order]
 
     @cached_property
     def squared(self) -> bool:
@@ -171,16 +175,17 @@ class LeaveOneOut:
         places = stations(points, len(points) if self.squared else STATIONS)
         used = sorted({j for a, b, _ in places for j in (a, b)})
         taken = {j: Station.of(problem, points[j], not self.squared) for j in used}
-        people, some = None if self.person is None else self.person[cells.order], problem.K * size
-        ends = cells.offsets[1:] if cells.shares is None else np.array([cells.n])
-        blocks = people_blocks(people, ends, problem.piece.design.rows_per_chunk(some))
+        person, some = problem.objectives.people(self.person), problem.K * size
+        people = None if person is None else person[cells.order]
+        blocks = people_blocks(people, cells.offsets[1:], problem.piece.design.rows_per_chunk(some))
         found, clipped = np.empty((len(W), problem.K, cells.n)), np.zeros(len(W), dtype=np.intp)
         want = int(cells.n * size**2 * PER_ENTRY / THREAD)
         parts = in_threads(lambda block: self._left_out(block, points, places, taken), blocks, want)
         for block, (scores, rough) in zip(blocks, parts, strict=True):
             found[:, :, cells.order[block.rows]] = scores
             clipped += rough
-        return found, clipped, np.array([taken[a].bent or taken[b].bent for a, b, _ in places])
+        bent = np.array([taken[a].bent or taken[b].bent for a, b, _ in places])
+        return problem.objectives.of_data(found), clipped, bent
 
     def _left_out(
         self, block: Block, points: Sequence[At], places: Sequence[Place], taken: Mapping[int, Station]
@@ -194,9 +199,11 @@ class LeaveOneOut:
         shares = {j: self._shares(block, points[j].averages[station.kept], weight) for j, station in near.items()}
         scores = (np.concatenate([at.W for at in points]) @ X.T).reshape(len(points), K, -1)
         rows, clipped = (piece.targets[block.rows], weight[-1]), np.zeros(len(points), dtype=np.intp)
+        whole = block.total(self.part[block.rows])
         for j, (at, (a, b, share)) in enumerate(zip(points, places, strict=True)):
             between = moves[a].towards(moves[b], share)
-            s, clipped[j] = self._moved(block, at, between, near[a], scores[j], *rows, shares[a])
+            s, rough = self._moved(block, at, between, near[a], scores[j], *rows, shares[a])
+            clipped[j] = round(float(whole[rough].sum()))
             scores[j] += s
         return scores, clipped
 
@@ -217,8 +224,8 @@ class LeaveOneOut:
         target: Array,
         weight: Array,
         t: Array,
-    ) -> tuple[Array, int]:
-        """Return how far scores (K, rows) of a block move without each of its people, and how many were clipped."""
+    ) -> tuple[Array, NDArray[np.bool_]]:
+        """Return how far scores (K, rows) of a block move without each of its people, and who was clipped."""
         layout, S, kappa, M = self.problem.layout, station.S, at.kappa[station.kept], at.M[station.kept]
         quantities = [layout.averages[a].quantity for a in at.averages[station.kept]]
         bound = dict(zip(dict(layout.quantities), (m for m, _ in self.problem.measures), strict=True))

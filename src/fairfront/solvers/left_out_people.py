@@ -47,12 +47,12 @@ class Block:
         each = self.by_person(U)
         return np.asarray(each @ each.swapaxes(1, 2), dtype=np.float64)
 
-    def solver(self, h: Array, v: Array, clip: float) -> tuple[Any, int]:
-        """Return what solves s = h (r + v s) + b for r and b (K, rows), and how many rows had their h v clipped."""
+    def solver(self, h: Array, v: Array, clip: float) -> tuple[Any, NDArray[np.bool_]]:
+        """Return what solves s = h (r + v s) + b for r and b (K, rows), and whose h v was clipped, (people,)."""
         if h.ndim == 1:
             own = h * v[0, 0]
             rest = 1.0 - np.minimum(own, clip)
-            return lambda r, b: (h * r + b) / rest, int((own > clip).sum())
+            return lambda r, b: (h * r + b) / rest, own > clip
         split = h.reshape(*h.shape[:2], self.m, -1)
         blocks = np.moveaxis(v.reshape(*v.shape[:2], -1, self.m), (2, 3), (0, 1))  # (people, m, K, K)
         own = np.einsum("gimb,gmbc->gimc", split, blocks).reshape(h.shape)
@@ -65,7 +65,9 @@ class Block:
             known = h @ self.by_person(r)[..., None] + self.by_person(b)[..., None]
             return self.by_row(np.linalg.solve(rest, known)[..., 0])
 
-        return solve, int((top > clip).sum()) * self.m
+        clipped = np.zeros(self.people, dtype=bool)
+        clipped[rough[top > clip]] = True
+        return solve, clipped
 
 
 def people_blocks(person: Ints | None, ends: Ints, size: int) -> list[Block]:

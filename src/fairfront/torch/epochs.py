@@ -49,8 +49,7 @@ class CellSampler:
         self.least = max(self.batch_size // (2 * block.classes), 2) if least is None else check_count(least, "least")
         self.seed, self.epoch = check_count(seed, "seed", least=0), 0
         codes = np.arange(block.classes)[:, None]
-        inside: Any = np.asarray(block.shares) > 0.0 if block.cell is None else block.cell == codes
-        self._classes = [(each, np.flatnonzero(each)) for each in inside]
+        self._classes = [(each, np.flatnonzero(each)) for each in block.cell == codes]
 
     def __len__(self) -> int:
         return -(-self.objectives.n // self.batch_size)

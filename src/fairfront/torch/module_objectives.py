@@ -18,32 +18,28 @@ from ..objectives.comparisons import Surrogate
 from ..objectives.strata import Within, without_strata
 from ..validation import check_instance, check_positive, refuse, refuse_masked
 from ..validation.inputs import as_columns, as_numbers, check_labels, check_weights, shape_of
+from .modules import Inputs, take
 
 Ints = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
 class Membership:
-    """Where rows of a batch count: weights that sum to 1 in every class of rows.
+    """Where rows of a batch count: the class ``cell`` (n,) of each, and weights (n,) that sum to 1 in every class."""
 
-    ``share`` is (n,) where every row is in one class, which ``cell`` (n,) names, and (c, n) where it may be in several.
-    """
-
-    cell: Ints | None
+    cell: Ints
     share: Array
     classes: int
 
     def means(self, values: Array) -> Array:
         """Turn values (R, n) into (R, c)."""
-        if self.cell is None:
-            return np.asarray(values @ self.share.T)
         place = self.cell + self.classes * np.arange(len(values))[:, None]
         found = np.bincount(place.ravel(), (values * self.share).ravel(), len(values) * self.classes)
         return np.asarray(found, dtype=np.float64).reshape(len(values), self.classes)
 
     def back(self, weights: Array) -> Array:
         """Turn weights (R, c) of classes into those of rows, (R, n); of the identity they are every class's shares."""
-        return np.asarray(weights @ self.share if self.cell is None else weights[:, self.cell] * self.share)
+        return np.asarray(weights[:, self.cell] * self.share)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,16 +47,14 @@ class Block:
     """Cells of the rows, and what is measured on them.
 
     targets (n,)     what the losses read, in the order of the data
-    cell (n,)        the class of rows of each row; None when groups are probabilities
-    shares (c, n)    weights of rows in classes of rows, when groups are probabilities
+    cell (n,)        the class of rows of each row
     weight (n,)      row weights, None when all are 1
     measures         (measure, index in L of each class of rows, -1: not needed)
     names (c,)       what each class of rows is, for sentences
     """
 
     targets: Array
-    cell: Ints | None
-    shares: Array | None
+    cell: Ints
     weight: Array | None
     measures: tuple[tuple[Measure, Ints], ...]
     names: tuple[str, ...]
@@ -70,25 +64,18 @@ class Block:
         return len(self.names)
 
     def membership(self, rows: Ints) -> Membership:
-        if self.cell is None:
-            assert self.shares is not None
-            cell, share = None, self.shares[:, rows]
-            total = share.sum(axis=1)
-        else:
-            cell, share = self.cell[rows], np.ones(len(rows)) if self.weight is None else self.weight[rows]
-            total = np.bincount(cell, share, self.classes)
+        cell, share = self.cell[rows], np.ones(len(rows)) if self.weight is None else self.weight[rows]
+        total = np.bincount(cell, share, self.classes)
         if total.min() <= 0:
             missing = ", ".join(self.names[i] for i in np.flatnonzero(total <= 0))
             raise InputError(
                 f"the batch has no rows of {missing}, expected at least one row of each of {self.classes} cells; "
                 "draw batches with fairfront.torch.CellSampler, or larger ones."
             )
-        return Membership(cell, share / (total[:, None] if cell is None else total[cell]), self.classes)
+        return Membership(cell, share / total[cell], self.classes)
 
     def order(self, rows: Ints) -> Ints | None:
-        """Return None if the batch is sorted or rows are in several classes."""
-        if self.cell is None:
-            return None
+        """Return None if the batch is sorted."""
         cell = self.cell[rows]
         return np.argsort(cell, kind="stable") if (cell[1:] < cell[:-1]).any() else None
 
@@ -104,7 +91,7 @@ class TorchObjectives:
     block : Block
         The cells of the rows.
     n : int
-        Rows.
+        Rows; more than labels where groups are probabilities, of which each row has a copy for every group.
     n_scores : int
         Scores that a module has to give per row.
     asked : Objectives
@@ -128,9 +115,23 @@ class TorchObjectives:
         return self.algebra.names
 
     @property
-    def overlapping(self) -> bool:
-        """Whether a row may be in several cells: groups as probabilities."""
-        return self.block.cell is None
+    def copy_of(self) -> Ints | None:
+        """The row of the labels that each row here is a copy of, (n,), where groups are probabilities; None: itself."""
+        return self.asked.copy_of
+
+    @property
+    def n_given(self) -> int:
+        """Rows of the labels."""
+        return self.n if self.copy_of is None else int(self.copy_of[-1]) + 1
+
+    def copied(self, inputs: Inputs) -> Inputs:
+        """Return inputs with the rows here, from one row for each label.
+
+        Parameters
+        ----------
+        inputs : tuple of tensors
+        """
+        return inputs if self.copy_of is None else take(inputs, self.copy_of)
 
     @property
     def penalised(self) -> bool:
@@ -209,8 +210,7 @@ def objectives_of(known: Objectives) -> TorchObjectives:
             inside[cell][average.name] = None
     block = Block(
         targets=known.targets,
-        cell=None if cells.shares is not None else cells.of_rows,
-        shares=cells.shares,
+        cell=cells.of_rows,
         weight=None if cells.row_weight is None else cells.row_weight[np.argsort(cells.order)],
         measures=tuple(known.measures),
         names=tuple(repr(" and ".join([*names][:3])) if names else "'all other rows'" for names in inside),

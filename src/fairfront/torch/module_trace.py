@@ -90,7 +90,7 @@ def trace(
     after = replace(config, epochs=-(-config.epochs // 2)) if slide is None else check_training(slide, "slide")
     given = objectives(y, sensitive_features=sensitive_features, **settings)
     work = copied(module, device)
-    inputs = tried_inputs(work, X, given.n, given.n_scores)
+    inputs = tried_inputs(work, X, given.n_given, given.n_scores)
     course = _Course(work, config, after, solver, optimizer, stack, progress)
     problem, target, W, status = course.ends(inputs, given, preferences)
     every = np.concatenate([problem.start, W])
@@ -124,7 +124,7 @@ class _Course:
         with torch.random.fork_rng(devices=[]), progress_bar(self.progress, "training", config.epochs) as bar:
             torch.manual_seed(config.seed)
             work.train()
-            train(step, inputs, config, bar=bar)
+            train(step, given.copied(inputs), config, bar=bar)
         problem = TorchProblem(work.eval(), inputs, given)
         target = _targets(problem, wanted)
         if self.solver is not None:

@@ -80,7 +80,7 @@ class CellReader:
         depth = self.objectives.k - (not self.objectives.penalised) if gradients else 0
         G = torch.empty((self.scorer.runs, depth, self.scorer.size), dtype=first.dtype, device=first.device)
         with torch.set_grad_enabled(gradients):
-            if joint or self.objectives.overlapping:
+            if joint:
                 block = self.objectives.block
                 inside = block.membership(rows).back(np.eye(block.classes))
                 self._read_part(inputs, rows, dict(enumerate(inside)), L, G.zero_())
@@ -214,7 +214,7 @@ class TorchProblem:
         self.module, self.blank = module, copied(module).eval()
         self.joint, self.known = mixes_rows(self.blank), trainable(self.blank)
         self.sizes = [value.numel() for value in self.known.values()]
-        self.inputs = inputs_of(module, X, self.objectives.n)
+        self.inputs = self.objectives.copied(inputs_of(module, X, self.objectives.n_given))
         self.K, self.d = 1, sum(self.sizes)
 
     @property

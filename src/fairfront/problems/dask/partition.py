@@ -98,7 +98,7 @@ def _sorted_rows(known: Side, plan: Plan) -> tuple[NDArray[np.intp], Array, Cell
     order = np.argsort(cell, kind="stable")[: offsets[-1]]
     targets = known.target[order] if known.target is not None else plan.target[known.key[order]]
     weight = None if known.weight is None else known.weight[order]
-    return order, targets, Cells(order, offsets, plan.weight, weight, None)
+    return order, targets, Cells(order, offsets, plan.weight, weight)
 
 
 def prepared(x: Any, known: Side, plan: Plan, loose: bool = False) -> Piece:

@@ -104,7 +104,7 @@ def dask_problem(question: Question, X: Any, y: Any, sensitive_features: Any, sa
     near = objectives.layout.cells  # of keys, which become cells of rows
     cell, nowhere = near.of_rows, np.empty(0, dtype=np.intp)
     sizes = np.bincount(cell, tally.counts, minlength=near.count)
-    far = Cells(nowhere, np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp), near.weight, None, None)
+    far = Cells(nowhere, np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp), near.weight, None)
     frame = Frame.of(seen.moments, question.fit_intercept)
     keyed = {key: i for i, key in enumerate(keys)}
     plan = Plan(keyed, np.append(cell, near.count), objectives.targets, near.weight, regression, not seen.unit, frame)
