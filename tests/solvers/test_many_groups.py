@@ -68,5 +68,5 @@ def test_rules_on_posteriors_and_weighted_fits_compare_with_everyone_too() -> No
 
 def test_gaps_of_one_sign_are_not_compared_with_everyone() -> None:
     known: dict[str, Any] = KNOWN | {"solver": "paper_pdo", "groups": ff.Groups(compare="overall")}
-    with pytest.raises(ff.InputError, match=r"^compare='overall' needs differences"):
+    with pytest.raises(ff.InputError, match=r"^compare='overall' needs a gap that is the same both ways"):
         ff.trace(X, Y, sensitive_features=S[:, 0], gap="paper_exponential", **known)

@@ -85,7 +85,7 @@ class Plan:
     ) -> None:
         levels, kind = attribute.levels, comparison.contrast
         suffix = f" | {comparison.words}" if comparison.words else ""
-        overall = self._overall(comparison, notion)
+        overall = self._overall(comparison)
         pairs = _pairs(len(levels), kind == "each" or overall, self.even)
         found: dict[Pair, list[tuple[Terms, float, Stratum]]] = {pair: [] for pair in pairs}
         for stratum in (None,) if self.strata is None else range(len(self.strata.levels)):
@@ -110,14 +110,14 @@ class Plan:
                 found[i, j].append((terms, pooled, stratum))
         self._contrast(found, levels, (prefix, f"{' - everyone' * overall}{suffix}"), notion, index)
 
-    def _overall(self, comparison: Comparison, notion: Notion) -> bool:
-        """Tell whether each group is compared with everyone; refuse notions that compare two groups otherwise."""
+    def _overall(self, comparison: Comparison) -> bool:
+        """Tell whether each group is compared with everyone; refuse gaps that have both orders of a pair."""
         if self.groups.compare == "pairs" or comparison.contrast == "each":
             return False
-        if comparison.contrast != "pairs" or not self.even:
+        if not self.even:
             raise InputError(
-                f"compare={self.groups.compare!r} needs differences of each group from everyone, which {notion.name!r} "
-                "has none of, or a gap that rewards one sign; use compare='pairs'."
+                f"compare={self.groups.compare!r} needs a gap that is the same both ways, found one that rewards one "
+                "sign; use compare='pairs' or gap='squared'."
             )
         return True
 
