@@ -189,16 +189,3 @@ def test_stored_encoders_that_are_damaged(change: dict) -> None:
         TableEncoder.from_content(content, {**arrays, "mean": np.array([np.nan])})
     with pytest.raises(InputError, match="encoder cannot be read"):
         TableEncoder.from_content(content, {})
-
-
-def test_mean_and_scale_do_not_count_rows_with_a_rare_value() -> None:
-    """Of three values, mean and standard deviation would tell how many rows have each of them."""
-    stored = []
-    for few in (3, 7):
-        values = np.repeat([0.0, 1.0, 2.0], [500 - few, 93, few])
-        encoder = TableEncoder.fit(table_of({"x": values, "y": np.arange(593.0)}), ["x", "y"])
-        stored.append(encoder.to_content()[1])
-        alone = TableEncoder.fit(table_of({"x": np.repeat([0.0, 5.0], [590, 3])}), ["x"]).blocks[0]
-        assert alone.factor == 0.0
-    for name in ("median", "mean", "factor"):
-        np.testing.assert_array_equal(stored[0][name], stored[1][name])

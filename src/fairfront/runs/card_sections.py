@@ -14,7 +14,6 @@ from ..frontier.frontier_figures import BOTH
 from ..measures.figures import Column
 from ..measures.report import HIDDEN_RATE, HIDE_BELOW, count_text
 from ..objectives import LOSSES
-from ..tables.encoder import FEWEST
 from ..validation import counted
 from .card import ABOUT
 from .card_appendix import MOST_GROUPS, appendix, is_crowded, shown_parts
@@ -248,9 +247,9 @@ def _coefficient_words(card: Mapping[str, Any]) -> str:
     return (
         f"What is added to {what}: + {'raises' if model['task'] == 'regression' else 'speaks for'} it. Intercept "
         f"{start}, at the mean of all numbers and without indicators. Means and standard deviations are those of train "
-        f"that the encoding uses, in which the median stands for missing values and for those of fewer than {FEWEST} "
-        "rows in columns of few different ones. Every level has an indicator and none is the reference: differences "
-        f"between the levels of a column count. Ridge {found['ridge']:.3g} shrinks all but the intercept."
+        "that the encoding uses, in which the median stands for missing values. Every level has an indicator and none "
+        f"is the reference: differences between the levels of a column count. Ridge {found['ridge']:.3g} shrinks all "
+        "but the intercept."
     )
 
 

@@ -88,8 +88,7 @@ class TableEncoder(Record):
     """How columns become a matrix: one block per column, and the texts that were read as missing in training.
 
     Numbers: missing ones are replaced by the training median and marked by an indicator column, then centred and
-    scaled by the training mean and standard deviation, in which the median stands for values that fewer than
-    ``min_count`` training rows have where there are few different ones. Categories: one indicator per level; levels
+    scaled by the training mean and standard deviation. Categories: one indicator per level; levels
     with few training rows are pooled in "(other)" and their names forgotten; missing is a level of its own; a level
     never seen counts as other. Columns for missing or pooled rows exist where at least ``min_count`` training rows
     need them; rows without a column of their own are zero in the block. Matrices are ``sparse`` where training needed
@@ -130,7 +129,7 @@ class TableEncoder(Record):
         if not rows.n:
             raise InputError("the table has no rows, expected training rows.")
         known = TrainingRows.of(rows, features) if isinstance(rows, Table) else rows
-        numbers = known.moments([name for name in features if known.columns[name].kind == "number"], min_count)
+        numbers = known.moments([name for name in features if known.columns[name].kind == "number"])
         blocks: list[Block] = []
         reference: list[float] = []
         for name in features:

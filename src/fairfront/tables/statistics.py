@@ -24,7 +24,7 @@ NAMED_LEVELS = 100_000
 SAMPLE = 100_000
 """Most rows that relations between columns are judged on, and brackets of medians are taken from."""
 FEW_VALUES = 20
-"""Numbers of so few different values are counted: mean and scale would tell how many rows have a rare one of them."""
+"""Numbers of so few different values are all counted, without a bracket of the median."""
 WIDTHS = (0.01, 0.1, 0.5)
 """Shares of a random sample on either side of its median, between which the median of all rows is looked for."""
 MERGED = 1 << 16
@@ -176,12 +176,6 @@ class MedianSearch:
         middle = [self.values[np.searchsorted(ends, rank, side="right")] for rank in ((self.n - 1) // 2, self.n // 2)]
         return float(np.mean(middle))
 
-    def rare(self, min_count: int) -> Array:
-        """Return those of a few values that fewer than ``min_count`` rows have, unless these are half of the rows."""
-        few = self.counts < min_count
-        counted = WIDTHS[self.tried] == WIDTHS[-1] and len(self.values) <= FEW_VALUES
-        return self.values[few & bool(counted and 2 * self.counts[few].sum() < self.counts.sum())]
-
 
 class Moments:
     """Mean and standard deviation so far; chunks are merged as Chan, Golub and LeVeque (1983) do.
@@ -241,8 +235,8 @@ class TrainingRows:
     def of(cls, table: Table, names: Sequence[str]) -> TrainingRows:
         return cls(lambda _: [table], {name: table.column(name).kind for name in names}, table.missing, table.n, None)
 
-    def moments(self, names: Sequence[str], min_count: int) -> dict[str, tuple[float, Moments]]:
-        """Return the median of numbers, and the moments in which it stands for missing values and rare ones of a few.
+    def moments(self, names: Sequence[str]) -> dict[str, tuple[float, Moments]]:
+        """Return the median of numbers, and the moments in which it stands for missing values.
 
         Takes at least two more passes over these columns.
         """
@@ -253,10 +247,8 @@ class TrainingRows:
                 searches[name].add(column.values[~column.absent])
             left = [name for name in left if not searches[name].settled()]
         found = {name: (search.median(), Moments()) for name, search in searches.items()}
-        rare = {name: search.rare(min_count) for name, search in searches.items()}
         for name, column in self._columns(names):
-            unlike = column.absent | np.isin(column.values, rare[name])
-            found[name][1].add(np.where(unlike, found[name][0], column.values))
+            found[name][1].add(np.where(column.absent, found[name][0], column.values))
         return found
 
     def _columns(self, names: Sequence[str]) -> Iterator[tuple[str, Column]]:
