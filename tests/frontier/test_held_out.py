@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 import fairfront as ff
 from fairfront.frontier import held_out
 from fairfront.frontier.folds import FOLDS, deal_folds
-from fairfront.frontier.held_out import HeldOut
+from fairfront.frontier.held_out import HeldOut, within_reach
 from fairfront.frontier.judgement import HeldRows
 from fairfront.frontier.pooled_rows import pool_evaluations
 from fairfront.measures import auc
@@ -370,3 +370,34 @@ def test_two_evaluations_are_pooled_once_and_after_loading_too(rows, tmp_path: P
     assert again.judged().name == "held_out and validation"
     assert again.choice(**rule).words == front.choice(**rule).words
     assert again.choice(**rule, on="held_out").note == ""
+
+
+def test_scores_far_beyond_all_rows_are_clipped_and_counted() -> None:
+    scores = np.array([[[0.5, -1.0, 210.0]], [[-150.0, 3.0, 90.0]]])
+    clipped, n_far = within_reach(scores, np.array([1.0, 4.0]))
+    np.testing.assert_array_equal(clipped, [[[0.5, -1.0, 3.0]], [[-6.0, 3.0, 6.0]]])
+    assert n_far == 2
+
+
+def test_a_group_of_few_people_does_not_throw_left_out_scores_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps without a row of a group of six lead 200 logits away, where models solved again without it move by 1."""
+    rng = np.random.default_rng([5, 0])
+    n = 110
+    group = (np.arange(n) < 6).astype(int)
+    X = rng.normal(size=(n, 3)) + 0.7 * group[:, None] * [1, -1, 0]
+    y = (rng.random(n) < 1 / (1 + np.exp(group - X @ [1.2, 0.8, -0.6]))).astype(int)
+    y[[0, 1, 2]] = 1, 0, 1
+    judged: list[np.ndarray] = []
+
+    def record(front: ff.Frontier, rows: Any, predictions: np.ndarray, *_: Any, **__: Any) -> ff.Frontier:
+        judged.append(predictions)
+        return front
+
+    monkeypatch.setattr(held_out, "judged_scores", record)
+    front = ff.trace(
+        X, y, sensitive_features=group.astype(str), favourable=1, groups=ff.Groups(min_size=1), n_points=4,
+        held_out=True, progress=False,
+    )  # fmt: skip
+    largest = np.abs(X @ front.models.coef[:, 0].T + front.models.intercept[:, 0]).max(axis=0)
+    (scores,) = judged
+    assert (np.abs(scores[:, 0]).max(axis=1) <= np.maximum(largest, 1.0) + 2.0).all()

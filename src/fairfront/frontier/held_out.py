@@ -19,6 +19,7 @@ from ..measures.cutoffs import Operating
 from ..measures.promises import less_sure
 from ..objectives import Array, Task, predictions_of, rates_of
 from ..objectives.groups import FEWEST
+from ..objectives.losses import Squared
 from ..problems import LinearProblem, Reading
 from ..problems.design import DenseDesign
 from ..problems.fit_rows import Folds, person_codes
@@ -55,7 +56,7 @@ Judge = Callable[["Frontier", Sequence[Reading]], "Frontier"]
 Asked = bool | Mapping[str, Any] | None
 """Whether held-out figures are made, None where they are cheap; or the operating point that they are made at."""
 BEYOND = 2.0
-"""How far a left-out score behind a link may be beyond the largest score of any row: a factor of 7 behind a log."""
+"""How far a left-out score may be beyond the largest score of any row: a factor of 7 in the odds, or behind a log."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,9 +132,9 @@ class HeldOut:
         if not self.asked and len(solved) * problem.K * problem.rows.n > SCORES:  # as many points were asked for
             return front
         scores, made, few = self._scores(front, problem, solved)
-        if problem.loss.link:  # far beyond the scores of all rows, an expansion does not hold, as at a floor
-            most = (problem.reach(np.stack([each.W for each in solved])) + BEYOND)[:, None, None]
-            scores = np.clip(scores, -most, most)
+        if not isinstance(problem.loss, Squared):
+            scores, n_far = within_reach(scores, problem.reach(np.stack([each.W for each in solved])))
+            made += f"; {counted(n_far, 'row')} with scores far beyond all others were clipped" if n_far else ""
         scores = predictions_of(scores, problem.loss.name)
         return judged_scores(front, self.rows, scores, made, self.rule, person=self.person, refitted=few)
 
@@ -179,6 +180,17 @@ class HeldOut:
 def _known(multipliers: Array | None) -> Array:
     assert multipliers is not None
     return multipliers
+
+
+def within_reach(scores: Array, reach: Array) -> tuple[Array, int]:
+    """Return left-out scores (N, K, n) clipped near the largest score of any row (N,), and how many rows that changed.
+
+    In groups of few people, and at floors, the model without a row is no small step away, and one Newton step can lead
+    far beyond where any row is. Under a squared loss the step is exact, however long.
+    """
+    most = (reach + BEYOND)[:, None, None]
+    far = np.abs(scores) > most
+    return np.clip(scores, -most, most), int(far.any(axis=1).sum(axis=1).max(initial=0))
 
 
 def _counted(clipped: int) -> str:
