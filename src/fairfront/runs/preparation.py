@@ -1,6 +1,6 @@
 """Preparation: read, split and encode a table; whatever is learnt comes from train alone.
 
-A Parquet file that is larger than memory gets the same split and the same encoder, learnt from streamed rows.
+A large Parquet file gets the same split and the same encoder, learnt from streamed rows.
 """
 
 from __future__ import annotations

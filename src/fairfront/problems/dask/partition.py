@@ -172,7 +172,7 @@ class DaskRows:
         return self.eager and 8 * k * W.size**2 <= EAGER_BYTES
 
     def products(self, measures: Bound, factors: Factors, W: Array, float32: bool) -> Array:
-        """From the cells' where passes bring them along, also without the memo, which a resumed run does not have."""
+        """From the cells' where passes bring them along."""
         k = 2 + max(int(where.max()) for _, where in measures)  # the penalty comes after all cells
         if not self._brings(k, W):
             return self.total(partial(Piece.products, measures=measures, factors=factors, W=W, float32=float32))[0]
