@@ -16,9 +16,7 @@ from fairfront.improvability.estimates import RATES, Answers, Sample, group_rate
 from fairfront.improvability.requirements import GAPS, Contrast, Requirements, weakest
 from fairfront.objectives import Attribute
 
-NOTIONS = (
-    "negative_predictive_parity treatment_equality f_score_parity balanced_accuracy_parity equal_opportunity tpr_ratio"
-)
+NOTIONS = "npv favourable_errors f_score balanced_accuracy equal_opportunity tpr_ratio"
 
 
 def people(n: int = 900) -> tuple[Sample, Answers, Answers]:
