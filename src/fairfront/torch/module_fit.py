@@ -21,7 +21,7 @@ from ..validation import (
     refuse,
 )
 from .epochs import cells_of, train
-from .module_objectives import objectives, on_other_rows
+from .module_objectives import copies_of, objectives, on_other_rows
 from .modules import (
     MakeOptimizer,
     Module,
@@ -154,13 +154,13 @@ def fit(
             check_callable(function, name, "a function")
     config = check_training(training, "training")
     given = objectives(y, sensitive_features=sensitive_features, **settings)
-    inputs = given.copied(tried_inputs(moved(module, device), X, given.n_given, given.n_scores))
+    inputs = copies_of(given, tried_inputs(moved(module, device), X, given.n_given, given.n_scores))
     held = None
     if validation is not None:
         if not isinstance(validation, (tuple, list)) or len(validation) != 3:
             raise refuse("validation", validation, "a tuple (X, y, sensitive_features)")
         known = on_other_rows(given, *validation[1:])
-        held = (known.copied(tried_inputs(module, validation[0], known.n_given, known.n_scores)), known)
+        held = (copies_of(known, tried_inputs(module, validation[0], known.n_given, known.n_scores)), known)
     if config.patience is not None and held is None:
         raise InputError("patience needs held-out rows to watch, found none; give validation=(X, y, groups).")
     chosen = optimizer_maker(optimizer, config.lr)(list(trainable(module).values()))

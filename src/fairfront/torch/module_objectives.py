@@ -124,19 +124,15 @@ class TorchObjectives:
         """Rows of the labels."""
         return self.n if self.copy_of is None else int(self.copy_of[-1]) + 1
 
-    def copied(self, inputs: Inputs) -> Inputs:
-        """Return inputs with the rows here, from one row for each label.
-
-        Parameters
-        ----------
-        inputs : tuple of tensors
-        """
-        return inputs if self.copy_of is None else take(inputs, self.copy_of)
-
     @property
     def penalised(self) -> bool:
         """Whether the penalty, the last cell, counts."""
         return bool(self.algebra.p[-1] != 0.0)
+
+
+def copies_of(objectives: TorchObjectives, inputs: Inputs) -> Inputs:
+    """Return inputs with the rows of the objectives, from one row for each label."""
+    return inputs if objectives.copy_of is None else take(inputs, objectives.copy_of)
 
 
 def check_objectives(given: Any) -> TorchObjectives:

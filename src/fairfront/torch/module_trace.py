@@ -17,7 +17,7 @@ from ..validation.inputs import check_preferences
 from .epochs import train
 from .layers import Scorer
 from .module_fit import Training, check_training
-from .module_objectives import TorchObjectives, objectives
+from .module_objectives import TorchObjectives, copies_of, objectives
 from .module_points import assemble_modules
 from .modules import (
     Inputs,
@@ -124,7 +124,7 @@ class _Course:
         with torch.random.fork_rng(devices=[]), progress_bar(self.progress, "training", config.epochs) as bar:
             torch.manual_seed(config.seed)
             work.train()
-            train(step, given.copied(inputs), config, bar=bar)
+            train(step, copies_of(given, inputs), config, bar=bar)
         problem = TorchProblem(work.eval(), inputs, given)
         target = _targets(problem, wanted)
         if self.solver is not None:

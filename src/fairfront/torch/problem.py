@@ -19,7 +19,7 @@ from ..objectives import Array
 from ..problems import LinearProblem, Point
 from ..validation import check_count
 from .layers import Scorer, Tape, cell_gradients
-from .module_objectives import Ints, TorchObjectives, check_objectives, objectives_of
+from .module_objectives import Ints, TorchObjectives, check_objectives, copies_of, objectives_of
 from .modules import CHUNK, Inputs, Module, Tensor, as_array, copied, inputs_of, mixes_rows, take, torch, trainable
 
 COLUMNS = 1 << 18
@@ -214,7 +214,7 @@ class TorchProblem:
         self.module, self.blank = module, copied(module).eval()
         self.joint, self.known = mixes_rows(self.blank), trainable(self.blank)
         self.sizes = [value.numel() for value in self.known.values()]
-        self.inputs = self.objectives.copied(inputs_of(module, X, self.objectives.n_given))
+        self.inputs = copies_of(self.objectives, inputs_of(module, X, self.objectives.n_given))
         self.K, self.d = 1, sum(self.sizes)
 
     @property
