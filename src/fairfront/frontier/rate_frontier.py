@@ -26,8 +26,6 @@ GUESSED = (
 )
 UNIT = "rate gap"
 USED_FOR = "a guess of the group inside the model and evaluation; predictions do not need it"
-DIGITS = 3
-"""Of rates that are kept beside a frontier, so that no count of a small group can be read from them."""
 
 
 @dataclass(frozen=True)
@@ -166,17 +164,18 @@ def _assemble(problem: RateProblem, rates: Rates, path: list[Rule], readings: li
     objectives, rules = problem.objectives, problem.rules()
     algebra, task = objectives.algebra, objectives.task
     decided = [rules.decide(rule.weights) for rule in path]
-    z = np.stack([rules.gaps(rules.shown(each)) for each in decided])
+    tables = [rules.measured(each) for each in decided]
+    z = np.stack([rules.gaps(table) for table in tables])
     loss, found = np.array([each.loss for each in readings]), np.stack([each.multipliers for each in readings])
     points = Points.of_gaps(algebra, loss, z, Status.POSTERIOR, **multipliers_of(algebra, found))
     points = replace(points, objective_names=(rates.loss, *algebra.names[1:]))
     expected = np.stack([rules.rates(rules.expected(each)) for each in decided])
-    measured = np.stack([rules.rates(rules.shown(each)) for each in decided])
+    measured = np.stack([rules.rates(table) for table in tables])
     models = RuleModels(
         problem.learn()[0],
         np.stack([rule.weights for rule in path]),
-        expected.round(DIGITS),
-        measured.round(DIGITS),
+        expected,
+        measured,
         np.array([rule.duality_gap for rule in path]),
         algebra.mean_names,
         task,

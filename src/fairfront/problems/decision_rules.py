@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array, Objectives
-from ..objectives.people import FEWEST, STEP
 from .fit_rows import Ints
 from .posteriors import rule_scores
 
@@ -148,17 +147,6 @@ class Rules:
         code, some = self.own * self.K + decided, self.own >= 0
         found = np.bincount(code[some], self.share[some], minlength=len(self.pairs) * self.K)
         return np.asarray(found.reshape(-1, self.K), dtype=np.float64)
-
-    def shown(self, decided: Ints) -> Array:
-        """Return the measured table as it may be told: fewer than `FEWEST` rows are those of a multiple of `STEP`."""
-        table, some = self.measured(decided), self.own >= 0
-        code = self.own[some] * self.K + decided[some]
-        rows = np.bincount(code, minlength=table.size).reshape(table.shape)
-        told = np.where(rows < FEWEST, STEP * np.rint(rows / STEP), rows)
-        moved = table * np.divide(told, rows, out=np.ones(rows.shape), where=rows > 0)
-        most = np.arange(len(rows)), rows.argmax(axis=1)
-        moved[most] += table.sum(axis=1) - moved.sum(axis=1)
-        return np.asarray(np.maximum(moved, 0.0))
 
     def rates(self, table: Array) -> Array:
         """Return the average of every group, (a,), of a table."""
