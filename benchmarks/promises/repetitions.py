@@ -23,7 +23,7 @@ from fairfront.exceptions import InputError
 from fairfront.frontier.frontier_figures import BOTH
 from fairfront.measures.intervals import bonferroni, gap_interval
 from fairfront.measures.promises import expected, together
-from fairfront.measures.spans import RateRange
+from fairfront.measures.rates import SampleRates
 from fairfront.solvers import Status, Weighting
 
 from .. import report
@@ -107,7 +107,7 @@ def judged(front: ff.Frontier, on: str, truth: tuple[np.ndarray, np.ndarray]) ->
     def of(place: int) -> list[float]:
         return [float(gap[place]), float(error[place])]
 
-    low, high = gap_interval(RateRange(rates, rates, np.broadcast_to(size, rates.shape)), one, other, 0.95)
+    low, high = gap_interval(SampleRates(rates, size), one, other, 0.95)
     true_end = np.maximum(high, -low).max(axis=1)
     found["foreseen"] = float(upper[solved[np.argmin(true_end[solved])]])  # its end on these rows, known beforehand
     for name, ends in (("least", upper), ("least_together", every)):

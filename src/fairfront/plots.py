@@ -80,7 +80,7 @@ def plot_points(
     axes = _axes(ax, "plot_points")
     x = front.facts.gap_column if x is None else x
     across, up = front.column(x, on), front.column(y, on)
-    band = share_interval(front.record(on).span("", "error"), confidence) if bands and y == "error" else None
+    band = share_interval(front.record(on).sample("", "error"), confidence) if bands and y == "error" else None
     solved = np.array([status.solved for status in front.status])
     if band is not None:
         order = np.argsort(across[solved], kind="stable")
@@ -143,12 +143,10 @@ def plot_groups(
     for k, (place, colour, label) in enumerate(models):
         values = rates.rate(rate)[place]
         known = np.flatnonzero(np.isfinite(values) & (sizes > 0))
-        low, high = (end[known] for end in share_interval(record.span(attribute, rate).take(place), confidence))
+        low, high = (end[known] for end in share_interval(record.sample(attribute, rate).take(place), confidence))
         spread = np.abs(np.stack([values[known] - low, high - values[known]]))
         axes.bar(at[known] + 0.38 * (k - 0.5), values[known], 0.36, color=colour, label=label, yerr=spread, capsize=3)
-    # a frontier that was saved lacks the rows of small groups
-    counts = [f"n = {n:.0f}" if np.isfinite(n) else "hidden" for n in sizes]
-    axes.set_xticks(at, [f"{level}\n{count}" for level, count in zip(rates.levels, counts, strict=True)])
+    axes.set_xticks(at, [f"{level}\nn = {n:.0f}" for level, n in zip(rates.levels, sizes, strict=True)])
     axes.set_ylabel(f"{WORDS[rate]} ({record.name})")
     return _tidy(axes)
 

@@ -135,13 +135,13 @@ def test_calibration_bins_hold_everybody() -> None:
     rng = np.random.default_rng(2)
     p = rng.random(300)
     good = rng.random(300) < p
-    bins = reliability_bins(p, good, np.ones(300), 0)
+    bins = reliability_bins(p, good, np.ones(300))
     assert bins is not None
     predicted, observed, n = bins
     assert n.sum() == 300
     assert np.dot(n, observed) == pytest.approx(good.sum(), abs=0.05)
     assert predicted.tolist() == sorted(predicted)
-    assert reliability_bins(p[:12], good[:12], np.ones(12), 10) is None
+    assert reliability_bins(p[good], good[good], np.ones(good.sum())) is None
 
 
 def test_large_frontiers_are_thinned_along_the_walk() -> None:

@@ -10,7 +10,8 @@ import pytest
 
 import fairfront as ff
 from fairfront.measures import wilson
-from fairfront.measures.intervals import share_interval, span_of
+from fairfront.measures.intervals import share_interval
+from fairfront.measures.rates import SampleRates
 from fairfront.plots import plot_frontier, plot_groups, plot_overview, plot_panels
 from tests.support.pages import loans
 
@@ -46,7 +47,7 @@ def test_the_band_is_the_interval_of_the_error() -> None:
     front = loans()[0]
     ax = front.plot(x="tpr_gap", y="error")
     (band,) = [c for c in ax.collections if type(c).__name__ in ("PolyCollection", "FillBetweenPolyCollection")]
-    low, high = share_interval(span_of(front.column("error"), np.array(front.evaluations["validation"].n)))
+    low, high = share_interval(SampleRates(front.column("error"), np.array(front.evaluations["validation"].n)))
     heights = band.get_paths()[0].vertices[:, 1]
     assert heights.min() == pytest.approx(low[front.solved].min())
     assert heights.max() == pytest.approx(high[front.solved].max())
@@ -108,9 +109,8 @@ def test_regression_and_groups_without_figures_can_be_drawn() -> None:
     decided = ff.trace(X, X[:, 0] > 0, sensitive_features={"group": group}, n_points=3)
     decided = decided.evaluate(X, X[:, 0] > 0, sensitive_features={"group": group})
     rates = decided.evaluations["validation"].groups["group"]
-    blank = np.array([np.nan, 1.0])
-    lacking = replace(rates, positives=rates.positives * blank, tpr=rates.tpr * blank)
+    lacking = replace(rates, positives=rates.positives * [0.0, 1.0], tpr=rates.tpr * [np.nan, 1.0])
     record = replace(decided.evaluations["validation"], groups={"group": lacking}, sizes={})
     axes = replace(decided, evaluations={"validation": record}).plot(kind="groups", chosen=int(decided.ids[-1]))
-    assert [label.get_text().endswith("hidden") for label in axes.get_xticklabels()] == [True, False]
+    assert [label.get_text().endswith("n = 0") for label in axes.get_xticklabels()] == [True, False]
     assert len(axes.patches) == 2

@@ -39,11 +39,9 @@ def test_no_field_is_forgotten() -> None:
         "signed",
         "groups",
         "sizes",
-        "ranges",
+        "further_sizes",
         "scored",
-        "task",
         "effective_n",
-        "small",
         "sums",
         "operating",
         "labels",
@@ -51,7 +49,6 @@ def test_no_field_is_forgotten() -> None:
         "proxies",
         "design",
         "errors",
-        "critical",
     }
     assert {"task", "left_out", "question"} <= {each.name for each in fields(Facts)}
     assert {"linear", "candidates", "estimators"} <= set(MODELS)

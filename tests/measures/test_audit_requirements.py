@@ -66,58 +66,25 @@ def test_names_with_dots() -> None:
     assert (asked.attribute, asked.figure, asked.end) == ("sex", "recall[<=50K.x]_gap", "upper")
 
 
-def test_a_clear_failure_is_not_met_though_counts_are_rounded() -> None:
-    """Of 31 people of a group 3 are approved: rounded counts leave much open, exact ones do not."""
+def test_a_clear_failure_of_few_people_is_not_met() -> None:
+    """Of 31 people of a group 3 are approved."""
     group = np.repeat(["few", "many"], [31, 600])
     decided = np.concatenate([np.arange(31) < 3, np.arange(600) < 480]).astype(int)
     y = np.tile([0, 1], 316)[:631]
     found = ff.audit(y, decided, sensitive_features=group, favourable=1)
-    (exact,) = found.check("selection_ratio.lower>=0.80")
-    (shared,) = found.check("selection_ratio.lower>=0.80", small=10)
-    assert exact.outcome == shared.outcome == "not met"
-    assert "judged by counts within 2 or 3 people of the exact ones" in shared.sentence
-    assert "judged by" not in exact.sentence
-    (value,) = found.check("selection_gap<=0.30", small=10)
-    assert value.outcome == "not met"
-
-
-@pytest.mark.parametrize("rule", ["selection_gap.upper<={}", "selection_gap<={}", "selection_ratio.lower>={}"])
-def test_no_answer_tells_a_count_from_those_that_are_rounded_as_it_is(rule: str) -> None:
-    group, y = np.repeat(["few", "many"], [40, 600]), np.tile([0, 1], 320)
-
-    def outcomes(k: int) -> list[str]:
-        decided = np.concatenate([np.arange(40) < k, np.arange(600) < 480]).astype(int)
-        found = ff.audit(y, decided, sensitive_features=group, favourable=1)
-        return [found.check(rule.format(f"{bound:.3f}"), small=10)[0].outcome for bound in np.linspace(0.01, 0.95, 95)]
-
-    told = {k: outcomes(k) for k in range(13)}
-    for rounded in ((0, 1, 2), (3, 4, 5, 6, 7), (8, 9, 10, 11, 12)):
-        for answers in zip(*(told[k] for k in rounded), strict=True):
-            assert all(answers.count(each) > 1 for each in answers)
-
-
-def test_answers_that_may_be_shared_are_never_surer_than_exact_ones() -> None:
-    rng = np.random.default_rng(0)
-    for _ in range(40):
-        n = int(rng.integers(150, 500))
-        group, y = rng.choice(["a", "b", "c"], n, p=[0.7, 0.2, 0.1]), rng.choice(2, n)
-        decided = np.where(rng.random(n) < 0.8, y, rng.choice(2, n))
-        found = ff.audit(y, decided, sensitive_features=group, favourable=1, groups=ff.Groups(min_size=10))
-        for rule in ("tpr_gap.upper<=0.3", "selection_gap<=0.1", "selection_ratio.lower>=0.8", "selection_ratio>=0.9"):
-            (exact,), (shared,) = found.check(rule), found.check(rule, small=10)
-            assert shared.outcome in (exact.outcome, "inconclusive"), rule
+    for rule in ("selection_ratio.lower>=0.80", "selection_gap<=0.30"):
+        (verdict,) = found.check(rule)
+        assert verdict.outcome == "not met"
 
 
 @pytest.mark.parametrize("rate", [0.3, 0.5, 0.7, 0.9])
 def test_no_answer_contradicts_the_interval_beside_it(rate: float) -> None:
-    """Ranges of large groups are published exactly: an interval that excludes the bound is not met, never open."""
+    """An interval that excludes the bound is not met, never open."""
     data = ff.datasets.load_loans(seed=1)
     scores = data.matrix("one_hot")[0][:, 0]
     found = ff.audit(data.y, scores, sensitive_features=data.columns["group"], favourable="repaid", approval_rate=rate)
-    told = next(iter(found.published().worst.values()))["tpr_gap"]
+    told = next(iter(found.worst.values()))["tpr_gap"]
     for bound in np.linspace(0.0, 0.4, 41):
-        asked = f"tpr_gap.upper<={bound:.2f}"
-        (shared,), (exact,) = (found.check(asked, small=small) for small in (10, 0))
-        assert shared.outcome in (exact.outcome, "inconclusive")
-        assert shared.outcome == "not met" or told.lower <= round(bound, 2)
-        assert shared.outcome == "met" or told.upper > round(bound, 2)
+        (verdict,) = found.check(f"tpr_gap.upper<={bound:.2f}")
+        assert (verdict.outcome == "not met") == (told.lower > round(bound, 2))
+        assert (verdict.outcome == "met") == (told.upper <= round(bound, 2))

@@ -7,8 +7,9 @@ import pytest
 from scipy.stats import binom
 
 from fairfront.measures.decisions import evaluate_scores
-from fairfront.measures.intervals import gap_interval, ratio_ends, span_of
+from fairfront.measures.intervals import gap_interval, ratio_ends
 from fairfront.measures.proportions import katz, newcombe, outer, wilson
+from fairfront.measures.rates import SampleRates
 from fairfront.measures.sequence import claims
 from fairfront.objectives import Attribute, Task
 
@@ -20,8 +21,8 @@ SIZES = [(12, 12), (12, 400), (30, 30), (30, 400), (30, 4000), (120, 4000), (400
 def of_two(ends: object, s1: np.ndarray, n1: float, s2: np.ndarray, n2: float, **asked: object) -> tuple:
     """Return ends of samples s1 and s2 of two groups, in the shape of both together."""
     one, other = np.broadcast_arrays(np.asarray(s1) / max(n1, 1), np.asarray(s2) / max(n2, 1))
-    span = span_of(np.column_stack([one.ravel(), other.ravel()]), np.array([n1, n2], dtype=float))
-    low, high = ends(span, np.array([0]), np.array([1]), 0.95, **asked)  # type: ignore[operator]
+    rates = SampleRates(np.column_stack([one.ravel(), other.ravel()]), np.array([n1, n2], dtype=float))
+    low, high = ends(rates, np.array([0]), np.array([1]), 0.95, **asked)  # type: ignore[operator]
     return low.reshape(one.shape), high.reshape(one.shape)
 
 

@@ -13,9 +13,9 @@ import fairfront as ff
 from fairfront.measures.audit_record import audits
 from fairfront.measures.counts import Counts, count, sums_of
 from fairfront.measures.cutoffs import Operating
-from fairfront.measures.disclosure import Cell
 from fairfront.measures.figures import FIGURES, Column, figure_of, larger_is_better
 from fairfront.measures.judged import read_judged
+from fairfront.measures.table_columns import Cell
 from fairfront.objectives import Groups, Task
 
 
@@ -78,7 +78,7 @@ def test_sums_of_two_parts_are_those_of_all_rows(kind: str) -> None:
 def test_counts_without_weights_are_one_array() -> None:
     data = rows_of(1, 50, 2, 2)
     found = count(data["decided"], data["truth"], 2, data["codes"], 2)
-    for counts in (found, found + found, found.pooled([(0, 1), (2,)]), found.together(), found.take(1)):
+    for counts in (found, found + found, found.together(), found.take(1)):
         assert isinstance(counts, Counts)
         assert counts.weight is counts.rows
         assert counts.squared is counts.rows
@@ -146,10 +146,9 @@ def test_models_audited_together_are_audited_as_one_by_one(kind: str, weighted: 
     together = audits(models, groups, Groups(), n_resamples=20, random_state=1)
     for each, found in zip(given, together, strict=True):
         alone = ff.audit(y, each, sensitive_features=groups, sample_weight=weight, n_resamples=20, random_state=1)
-        for small in (0, 10):
-            said, expected = found.to_dict(small=small), alone.to_dict(small=small)
-            for table in expected["tables"].values():  # cards show no tests of single pairs
-                for name in [each for each in table if each.startswith(("p_value", "deviations", "detectable_gap"))]:
-                    del table[name]
-            sentences = [key for key in said if key != "sentences"]
-            assert {key: said[key] for key in sentences} == {key: expected[key] for key in sentences}
+        said, expected = found.to_dict(), alone.to_dict()
+        for table in expected["tables"].values():  # cards show no tests of single pairs
+            for name in [each for each in table if each.startswith(("p_value", "deviations", "detectable_gap"))]:
+                del table[name]
+        sentences = [key for key in said if key != "sentences"]
+        assert {key: said[key] for key in sentences} == {key: expected[key] for key in sentences}

@@ -14,9 +14,9 @@ from fairfront.exceptions import InputError
 from fairfront.measures import GroupMeans, GroupRates, newcombe, wilson
 from fairfront.measures.contrasts import worst_gap
 from fairfront.measures.counts import count
-from fairfront.measures.intervals import share_interval, span_of, worst_gap_floor, worst_gap_upper
+from fairfront.measures.intervals import share_interval, worst_gap_floor, worst_gap_upper
 from fairfront.measures.proportions import katz, outer
-from fairfront.measures.rates import Margins, effective_sizes
+from fairfront.measures.rates import Margins, SampleRates, effective_sizes
 from fairfront.measures.significance import smallest_detectable_gap, two_by_two
 from fairfront.measures.table_columns import percentiles
 from tests.support.rates import class_rates, group_rates
@@ -66,8 +66,8 @@ def test_no_rows_say_nothing() -> None:
     assert newcombe(0, 0, 3, 10) == (-1.0, 1.0)
     assert katz(3, 10, 0, 0) == (0.0, np.inf)
     rows = np.array([0.0, 10.0])
-    np.testing.assert_array_equal(share_interval(span_of(np.zeros(2), rows)), wilson([0, 0], rows))
-    found = share_interval(span_of(np.array(0.25), np.array(40.5)))
+    np.testing.assert_array_equal(share_interval(SampleRates(np.zeros(2), rows)), wilson([0, 0], rows))
+    found = share_interval(SampleRates(np.array(0.25), np.array(40.5)))
     assert found[1] == pytest.approx(wilson(0.25 * 40.5, 40.5)[1])
 
 

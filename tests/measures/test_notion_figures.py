@@ -1,4 +1,4 @@
-"""Figures where a notion is about them: against scikit-learn, on rounded counts, in audits, pages and cards."""
+"""Figures where a notion is about them: against scikit-learn, in audits, pages and cards."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import fairfront as ff
 from fairfront.explorer.payload import page_payload
 from fairfront.measures.intervals import worst_gap_lower, worst_gap_upper
 from fairfront.measures.notion_figures import ADDED, figures_of, more_of, with_figures
-from fairfront.measures.published import published
 from fairfront.objectives import RATE_OF, Task
 
 RNG = np.random.default_rng(8)
@@ -92,24 +91,6 @@ def test_intervals_hold_as_often_as_they_say(name: str) -> None:
     assert held >= 0.95 * rounds - 3 * np.sqrt(rounds * 0.05 * 0.95)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_rounded_counts_leave_room_for_the_exact_figures(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    group = rng.choice(["a", "b", "c"], 150, p=[0.12, 0.28, 0.6])
-    y, scores = rng.integers(0, 2, 150), {f"m{i}": rng.random(150) for i in range(4)}
-    front = ff.Frontier.from_scores(scores, y, sensitive_features=group, groups=ff.Groups(min_size=1))
-    exact = with_figures(front.record(), ADDED, 1)
-    shown = published(exact, front.facts.task)
-    assert more_of(shown) == ADDED
-    for name in ADDED:
-        column = name if name in exact.columns else f"{name}_gap"
-        span = shown.range(column)
-        assert (exact[column] >= span.low - 1e-12).all()
-        assert (exact[column] <= span.high + 1e-12).all()
-        if column != name:
-            assert (shown.figure(column, 0.95) >= exact.figure(column, 0.95) - 1e-9).all()
-
-
 @pytest.mark.parametrize("metric", ABOUT)
 def test_a_metric_is_evaluated_on_request_kept_and_chosen_on(metric: str, tmp_path: Path) -> None:
     front = ff.trace(X, Y, sensitive_features=A, n_points=3, ridge=0.01, progress=False)
@@ -162,13 +143,9 @@ def test_an_audit_gives_gaps_of_scores_that_it_is_asked_for() -> None:
     notions = ("positive_class_balance", "negative_class_balance", "smd", "xauc")
     for scores, side in ((p, "above"), (1.0 - p, "below")):
         found = ff.audit(Y, scores, sensitive_features=A, notion=notions, favourable=1, favourable_side=side)
-        for audit in (found, found.published()):
-            (worst,) = audit.worst.values()
-            spread = [p[(g == A) & (Y == 1)].mean() for g in "abc"]
-            np.testing.assert_allclose(worst["positive_score_gap"].value, max(spread) - min(spread), atol=6e-4)
-            smd = [p[g == A].mean() / p.std() for g in "abc"]
-            np.testing.assert_allclose(worst["smd_gap"].value, max(smd) - min(smd), atol=6e-4)
-            assert worst["xauc_gap"].lower <= worst["xauc_gap"].value <= worst["xauc_gap"].upper
-    few = ff.audit(Y[:60], p[:60], sensitive_features=A[:60], notion=notions, groups=ff.Groups(min_size=5))
-    (worst,) = few.published().worst.values()
-    assert np.isnan(worst["xauc_gap"].value)
+        (worst,) = found.worst.values()
+        spread = [p[(g == A) & (Y == 1)].mean() for g in "abc"]
+        np.testing.assert_allclose(worst["positive_score_gap"].value, max(spread) - min(spread))
+        smd = [p[g == A].mean() / p.std() for g in "abc"]
+        np.testing.assert_allclose(worst["smd_gap"].value, max(smd) - min(smd))
+        assert worst["xauc_gap"].lower <= worst["xauc_gap"].value <= worst["xauc_gap"].upper

@@ -15,8 +15,9 @@ from typer.testing import CliRunner
 import fairfront as ff
 from fairfront.cli import app
 from fairfront.measures.contrasts import selection_ratio
-from fairfront.measures.intervals import ratio_interval, selection_ratio_lower, span_of
+from fairfront.measures.intervals import ratio_interval, selection_ratio_lower
 from fairfront.measures.proportions import outer
+from fairfront.measures.rates import SampleRates
 from tests.support.extras import optional
 from tests.support.rates import group_rates
 from tests.support.trial import census, write_csv
@@ -53,8 +54,8 @@ def test_it_is_fairlearns_demographic_parity_ratio(counts: list[tuple[int, int]]
 def test_ends_hold_the_ratio_and_shrink_with_the_level(counts: list[tuple[int, int]], level: float) -> None:
     rate = np.array([[min(s, n) / n for s, n in counts]])
     size = np.array([n for _, n in counts], dtype=np.float64)
-    (low,), (high,) = ratio_interval(span_of(rate, size), level)
-    (own,) = ratio_interval(span_of(rate, size), level, together=False)[0]
+    (low,), (high,) = ratio_interval(SampleRates(rate, size), level)
+    (own,) = ratio_interval(SampleRates(rate, size), level, together=False)[0]
     if not rate.any():
         assert np.isnan([low, high, own]).all()
         return
@@ -73,7 +74,7 @@ def claimed_ratio(s1: float, n1: float, s2: float, n2: float, confidence: float 
 
 
 def lower_over_higher(s1: int, n1: int, s2: int, n2: int) -> tuple[float, float]:
-    low, high = ratio_interval(span_of(np.array([[s1 / n1, s2 / n2]]), np.array([n1, n2], dtype=np.float64)))
+    low, high = ratio_interval(SampleRates(np.array([[s1 / n1, s2 / n2]]), np.array([n1, n2], dtype=np.float64)))
     return low[0], high[0]
 
 
@@ -94,9 +95,9 @@ def test_every_pair_has_to_hold_so_nothing_is_corrected() -> None:
     """Three groups: shown ends are those of three pairs at once, the claim is the least of each pair's own."""
     rate, size = np.array([[0.40, 0.44, 0.50]]), np.full(3, 900.0)
     each = [claimed_ratio(s1 * 900, 900, s2 * 900, 900)[0] for s1, s2 in ((0.40, 0.44), (0.40, 0.50), (0.44, 0.50))]
-    assert ratio_interval(span_of(rate, size), together=False)[0][0] == pytest.approx(min(each))
+    assert ratio_interval(SampleRates(rate, size), together=False)[0][0] == pytest.approx(min(each))
     least = claimed_ratio(360, 900, 450, 900, 1 - 0.05 / 3)[0]
-    assert ratio_interval(span_of(rate, size))[0][0] == pytest.approx(least)
+    assert ratio_interval(SampleRates(rate, size))[0][0] == pytest.approx(least)
     half = norm.ppf(1 - 0.05 / 6) * np.sqrt(1 / 360 - 1 / 900 + 1 / 450 - 1 / 900)
     assert least == pytest.approx(0.8 * np.exp(-half), rel=0.005)
 
@@ -106,8 +107,8 @@ def test_the_claim_is_right_at_least_as_often_as_it_says() -> None:
     random = np.random.default_rng(0)
     size, truth = np.array([400.0, 600.0, 500.0]), np.array([0.40, 0.45, 0.50])
     rate = random.binomial(size.astype(int), truth, (20_000, 3)) / size
-    assert (ratio_interval(span_of(rate, size), together=False)[0] > 0.8).mean() < 0.027
-    low, high = ratio_interval(span_of(rate, size))
+    assert (ratio_interval(SampleRates(rate, size), together=False)[0] > 0.8).mean() < 0.027
+    low, high = ratio_interval(SampleRates(rate, size))
     assert ((low <= 0.8) & (high >= 0.8)).mean() > 0.95
 
 

@@ -157,7 +157,7 @@ def _show_json(found: Audit, verdicts: list[Verdict], before: dict[str, Any] | N
 
     names = ("requirement", "attribute", "outcome", "sentence")
     said = [{name: getattr(verdict, name) for name in names} for verdict in verdicts]
-    shown = {**found.to_dict(small=0), "requirements": said}
+    shown = {**found.to_dict(), "requirements": said}
     if before is not None:
         changes: dict[str, Any] = {}
         for name, table in found.groups.items():

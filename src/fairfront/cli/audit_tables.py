@@ -13,9 +13,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..measures import Audit
-from ..measures.disclosure import Cell
 from ..measures.figures import MORE, figure_of
 from ..measures.sentences import reference_sentences
+from ..measures.table_columns import Cell
 from ..runs.attributes import Attributes
 from ..tables import Table as Rows
 from ..tables import infer, open_source

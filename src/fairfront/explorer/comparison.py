@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..measures.calibration import reliability_bins
-from ..measures.moves import Sided
+from ..measures.moves import Sides
 from ..measures.paired import MEANS, SHARES, Change, PairedRows, effective_rows, mean_change, rounded, share_change
 from ..objectives import Array
 
@@ -86,15 +86,15 @@ def describe(rows: Rows) -> dict[str, Any]:
         described.append(known | {"rates": changes, "calibration": bins})
     bits = np.packbits(_differing(rows).ravel(), bitorder="little")
     return {
-        "overall": {error: paired.overall(compared[0])[error].listed()},
+        "overall": {error: paired.overall()[error].listed()},
         "attributes": tuple(described),
         "told_apart": base64_of(bits.tobytes()),
     }
 
 
-def _moved(sides: Sided) -> dict[str, Any]:
+def _moved(sides: Sides) -> dict[str, Any]:
     """Return the rows that changed sides."""
-    gained, lost = sides.rows.shown
+    gained, lost = sides
     return {"gained": rounded(gained, 0), "lost": rounded(lost, 0)}
 
 
@@ -125,7 +125,7 @@ def _calibration(rows: PairedRows, probabilities: Array, member: Array) -> list[
     inside = [np.flatnonzero(one) for one in member.T]
 
     def bins(probability: Array, group: NDArray[np.intp]) -> dict[str, Any] | None:
-        found = reliability_bins(probability[group], rows.good[group], rows.weight[group], 0)
+        found = reliability_bins(probability[group], rows.good[group], rows.weight[group])
         if found is None:
             return None
         return {name: rounded(each, 0 if name == "n" else 4) for name, each in zip(BINS, found, strict=True)}

@@ -206,7 +206,7 @@ def _attribute(
         shown = {r: shown_rates(rates.rate(r), people[r], hide_below) for r in kept}
         return found | {"rates": {r: packed(values, "f4") for r, values in shown.items()}}
     behind = {r: rows_behind(rates, r, sizes) for r in kept if r in DENOMINATORS}
-    behind |= {r: record.span(name, r).least for r in more}  # of every model
+    behind |= {r: record.further_sizes[name][r] for r in more}  # of every model
     people |= {r: behind[r] for r in more}
     shown = {r: shown_rates(rates.rate(r), people[r], hide_below) for r in kept}
     found["rates"] = {r: packed(values, "f4") for r, values in shown.items()}

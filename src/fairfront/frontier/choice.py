@@ -6,9 +6,8 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..measures import Evaluation
-from ..measures.figures import VALUES, Column, larger_is_better
+from ..measures.figures import Column, larger_is_better
 from ..measures.promises import expected, has_ends, shown_by_test, together
-from ..measures.spans import with_ends
 from ..objectives import rates_of
 from ..records import Record
 from ..validation import check_positive
@@ -28,8 +27,7 @@ class Promise:
     ``asked`` is the bound that it was to keep, None where there was none. ``expected`` is what other rows of the same
     population would show of its gap as these rows know it. ``promised`` holds with this ``confidence``: the bound that
     was asked for, where the point was found by it, else the end that holds for all points at once. ``most`` tells
-    whether these are upper bounds. Where rounded counts leave the observed figure notably open, ``could_be`` are the
-    least and the most that it can be, and what is expected is the worst of it.
+    whether these are upper bounds.
     """
 
     figure: str
@@ -39,16 +37,13 @@ class Promise:
     promised: float
     confidence: float
     most: bool
-    could_be: tuple[float, ...] = ()
 
     @property
     def words(self) -> str:
-        bound, means = "at most" if self.most else "at least", Column.of(self.figure).figure in VALUES
+        bound = "at most" if self.most else "at least"
         asked = "" if self.asked is None else f"asked {bound} {self.asked:g}, "
-        seen = with_ends(f"{self.observed:.3g}", self.could_be, "{:.3g}".format if means else None)
-        mean = f"{bound} {self.expected:.3g}" if self.could_be else f"{self.expected:.3g}"
-        sure = f"promised {bound} {self.promised:.3g} ({self.confidence:.0%})"
-        return f"{self.figure}: {asked}observed {seen}, expected {mean}, {sure}"
+        known = f"observed {self.observed:.3g}, expected {self.expected:.3g}"
+        return f"{self.figure}: {asked}{known}, promised {bound} {self.promised:.3g} ({self.confidence:.0%})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -121,9 +116,7 @@ class Choice(Record):
         found = []
         for each in self.promises:
             noise = dict(zip(("noise", "predicted"), shown[each.figure], strict=True)) if each.figure in shown else {}
-            told = {name: value for name, value in asdict(each).items() if name != "could_be"}
-            told |= {"could_be": list(each.could_be)} if each.could_be else {}
-            found.append({**told, "on": self.on, "rows": self.n, **noise})
+            found.append({**asdict(each), "on": self.on, "rows": self.n, **noise})
         return found
 
 
@@ -143,9 +136,7 @@ def choice_of(front: FrontierFigures, rule: Rule, place: int) -> Choice | None:
         kept = name in bounds and rule.confidence is not None
         end = bounds[name] if kept else float(together(record, name, sure)[place])
         shown, mean = float(record.figure(name)[place]), float(expected(record, name)[place])
-        ends = record.ends(name)
-        could_be = () if ends is None or ends[place, 0] != ends[place, 0] else tuple(ends[place].tolist())
-        found.append(Promise(name, bounds.get(name), shown, mean, end, sure, not larger_is_better(name), could_be))
+        found.append(Promise(name, bounds.get(name), shown, mean, end, sure, not larger_is_better(name)))
     known = (record.n, record.made, tuple(found), record, place, unread_words(front, rule.on))
     return Choice(int(front.ids[place]), record.name, *known)
 
@@ -155,10 +146,6 @@ def unread_words(front: FrontierFigures, on: str | None) -> str:
     held = front.evaluations.get("held_out")
     if on is not None or held is None or front.judged().name != "validation":
         return ""
-    records, named = [held, front.judged()], "In Python, select(on='held_out') reads them instead."
-    if all(each.sums is not None for each in records) and (why := kept_apart(records)):
-        return f"This is the choice on validation alone, without the {held.n} held-out rows: {why} {named}"
-    return (
-        f"This is the choice on validation alone: the {held.n} held-out rows are pooled with it only while exact "
-        f"counts of both are in memory, where the same rule may take another point. {named}"
-    )
+    why = kept_apart([held, front.judged()])
+    said = f"This is the choice on validation alone, without the {held.n} held-out rows: {why}"
+    return f"{said} In Python, select(on='held_out') reads them instead."

@@ -16,14 +16,13 @@ from ..measures.cutoffs import Operating, OperatingPoint
 from ..measures.moments import Moments, Spread
 from ..measures.rates import ClassRates, GroupMeans, GroupRates, PerGroup
 from ..measures.score_gaps import PairGaps
-from ..measures.spans import RateRange
 
 RATES: dict[str, type[PerGroup]] = {"rates": GroupRates, "class_rates": ClassRates, "means": GroupMeans}
-PLAIN = ("name", "n", "effective_n", "small")
+PLAIN = ("name", "n", "effective_n")
 """What is known of an evaluation without its figures."""
-FURTHER = ("sizes", "ranges", "scored", "design", "errors")
+FURTHER = ("sizes", "further_sizes", "scored", "design", "errors")
 """Fields of an evaluation that have entries by attribute; of the attribute "", which is all rows, too."""
-INNER: dict[str, type[Any]] = {"ranges": RateRange, "scored": PairGaps}
+INNER: dict[str, type[Any]] = {"scored": PairGaps}
 """Those of them whose entries are records of arrays."""
 Arrays = dict[str, NDArray[Any]]
 
@@ -50,14 +49,12 @@ def evaluation_content(record: Evaluation) -> tuple[dict[str, Any], Arrays]:
         arrays |= inside(f"groups.{i}", figures)
     of_all, figures = _further_content(record, "")
     arrays |= inside("all", figures)
-    if record.critical:
-        arrays["critical"] = np.stack(list(record.critical.values()))
     arrays |= {name: values for name in ("labels", "alike") if (values := getattr(record, name)) is not None}
     if point is not None:
         arrays |= {"cutoffs": point.cutoffs, "probability": point.probability}
         operating = {"rule": asdict(point.rule), "placed_on": point.placed_on, "side": point.side}
     content = {name: getattr(record, name) for name in PLAIN}
-    content |= {name: list(getattr(record, name)) for name in ("columns", "signed", "proxies", "critical")}
+    content |= {name: list(getattr(record, name)) for name in ("columns", "signed", "proxies")}
     described, counts = (None, {}) if record.sums is None else _sums_content(record.sums)
     content |= {"groups": groups, "all": of_all, "operating": operating, "made": record.made, "sums": described}
     return content, arrays | inside("sums", counts)
@@ -158,7 +155,6 @@ def stored_evaluation(content: Mapping[str, Any], arrays: Arrays) -> Evaluation:
         signed={name: arrays[f"signed.{i}"] for i, name in enumerate(content["signed"])},
         groups=groups,
         **further,
-        critical=dict(zip(content["critical"], arrays.get("critical", ()), strict=True)),
         proxies=tuple(content["proxies"]),
         operating=operating,
         labels=arrays.get("labels"),

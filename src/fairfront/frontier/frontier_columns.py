@@ -97,10 +97,7 @@ class FrontierColumns(FrontierFigures):
         return choice_of(self, asked, asked.place(self))
 
     def table(self) -> dict[str, Any]:
-        """Return columns as arrays: id, status, loss, loss gaps, and figures of evaluations.
-
-        Those that rounded counts leave notably open have ``_least`` and ``_most`` with them: what they can be.
-        """
+        """Return columns as arrays: id, status, loss, loss gaps, and figures of evaluations."""
         columns: dict[str, Any] = {"id": self.ids, "status": np.array([s.name.lower() for s in self.status])}
         if self.models.names is not None:
             columns["name"] = np.array(self.models.names, dtype=object)
@@ -111,9 +108,6 @@ class FrontierColumns(FrontierFigures):
             columns.update({f"{name}.{key}": values for key, values in record.columns.items()})
             if (worst := worst_errors(record)) is not None:
                 columns[f"{name}.worst_group_error"] = worst
-            for key in record.columns:
-                if f"{key}_least" not in record.columns and (ends := record.ends(key)) is not None:
-                    columns.update({f"{name}.{key}_least": ends[:, 0], f"{name}.{key}_most": ends[:, 1]})
             if record.cutoffs is not None:
                 columns[f"{name}.cutoff"] = record.cutoffs
         return columns

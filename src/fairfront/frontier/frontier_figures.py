@@ -119,7 +119,7 @@ class FrontierFigures(PointColumns):
         Parameters
         ----------
         on : its name
-            By default held-out and validation rows pooled, where both were judged in this process, else as `record`.
+            By default held-out and validation rows pooled, where they can be, else as `record`.
         """
         return self._both or self.record() if on is None else self.record(on)
 
@@ -132,7 +132,7 @@ class FrontierFigures(PointColumns):
         from .pooled_rows import pool_evaluations
 
         held, other = (self.evaluations.get(name) for name in ("held_out", "validation"))
-        if held is None or other is None or held.sums is None or other.sums is None:
+        if held is None or other is None:
             return None
         known = POOLS.setdefault(held, WeakKeyDictionary())
         if other not in known:

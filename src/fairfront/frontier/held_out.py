@@ -18,7 +18,6 @@ from ..exceptions import InputError, spelled
 from ..measures.cutoffs import Operating
 from ..measures.promises import less_sure
 from ..objectives import Array, Task, predictions_of, rates_of
-from ..objectives.groups import FEWEST
 from ..objectives.losses import Squared
 from ..problems import LinearProblem, Reading
 from ..problems.design import DenseDesign
@@ -194,11 +193,8 @@ def within_reach(scores: Array, reach: Array) -> tuple[Array, int]:
 
 
 def _counted(clipped: int) -> str:
-    """Say how many rows were clipped; files never tell fewer than ten of them."""
-    if not clipped:
-        return ""
-    few = f"fewer than {FEWEST} rows" if clipped < FEWEST else counted(clipped, "row")
-    return f"; {few} that alone tell a weight were clipped"
+    """Say how many rows were clipped."""
+    return f"; {counted(clipped, 'row')} that alone tell a weight were clipped" if clipped else ""
 
 
 def readings_judge(

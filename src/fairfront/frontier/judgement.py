@@ -15,8 +15,8 @@ from ..exceptions import GroupWarning, InputError
 from ..measures import Evaluation, auc, evaluate_scores
 from ..measures.cutoffs import NONE_GIVEN, Operating, OperatingPoint, Side
 from ..measures.decisions import decide
-from ..measures.further_columns import with_bounds
 from ..measures.notion_figures import figures_of, scores_of, with_figures, with_gaps, with_scores
+from ..measures.proxy_bounds import with_bounds
 from ..measures.within_gaps import within_gaps
 from ..objectives import Array, Attribute, Groups, Task, Within, is_likelihood, take_groups, warn_of_proxies
 from ..objectives.strata import Strata

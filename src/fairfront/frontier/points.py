@@ -27,7 +27,6 @@ from ..objectives import (
     proxy_sentences,
     rates_of,
 )
-from ..objectives.people import FEWEST
 from ..pareto import nondominated
 from ..records import Record
 from ..solvers import Status
@@ -36,7 +35,6 @@ from .models import Places
 
 ARRAYS = ("objectives", "gaps", "signed_gaps", "preferences", "kkt", "certified", "multipliers", "ids")
 """Fields with one row per point; ``status`` has one too, and is a tuple."""
-UNNAMED = f"(a group of fewer than {FEWEST} rows)"
 DECISION = "decision"
 """The surrogate of models that were judged and not trained here: their gaps are those of decisions."""
 UNITS = {"loss": "loss gap", "rate": "smooth rate gap", DECISION: "rate gap"}
@@ -176,11 +174,10 @@ def unit_of(question: Question) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Facts(Record):
-    """What a frontier was made from, in words and names; no rows, labels or counts of small groups.
+    """What a frontier was made from, in words and names; no rows or labels.
 
     ``sensitive`` maps each attribute to its groups, the reference last; ``left_out`` names the groups that
-    were too small for the gaps, ``unnamed`` those of them with so few rows that no output names them,
-    ``missing`` the attributes that some rows lack (those count in the loss alone);
+    were too small for the gaps, ``missing`` the attributes that some rows lack (those count in the loss alone);
     ``largest`` names the attributes whose reference is their largest group because none was named;
     ``unit`` is that of ``Frontier.gaps``, and ``measured_on`` says which rows losses and gaps are of;
     ``question`` has the settings that lay out the same problem;
@@ -210,7 +207,6 @@ class Facts(Record):
     rule: str = ""
     inside: Mapping[str, Any] | None = field(default=None, repr=False)
     proxies: tuple[str, ...] = ()
-    unnamed: Named = field(default=(), repr=False)
 
     @property
     def operating(self) -> Operating | None:
@@ -260,11 +256,9 @@ class Facts(Record):
     @classmethod
     def of_groups(cls, attributes: Sequence[Attribute]) -> dict[str, Any]:
         out = [(a.name, a.left_out) for a in attributes if a.left_out]
-        few = [(name, tuple(level for level, n in levels if n < FEWEST)) for name, levels in out]
         return {
             "sensitive": tuple((a.name, a.levels) for a in attributes),
             "left_out": tuple((name, tuple(level for level, _ in levels)) for name, levels in out),
-            "unnamed": tuple((name, levels) for name, levels in few if levels),
             "largest": tuple(a.name for a in attributes if a.largest),
             "proxies": tuple(a.name for a in attributes if a.is_proxy),
         }
@@ -272,15 +266,6 @@ class Facts(Record):
     @property
     def trained(self) -> bool:
         return self.surrogate != DECISION
-
-    @property
-    def told_left_out(self) -> Named:
-        """As outputs name them."""
-        few = dict(self.unnamed)
-        return tuple(
-            (name, tuple(UNNAMED if level in few.get(name, ()) else level for level in levels))
-            for name, levels in self.left_out
-        )
 
     @property
     def loss_name(self) -> str:

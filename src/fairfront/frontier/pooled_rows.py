@@ -38,11 +38,6 @@ def kept_apart(records: list[Evaluation]) -> str:
     for each in records:
         if is_test(each.name):
             return f"{each.name!r} has rows for testing, expected rows to choose on; leave it out."
-        if each.sums is None:
-            return (
-                f"evaluation {each.name!r} was read from a file, which has no exact counts, expected one that was "
-                "made in this process; trace and evaluate again."
-            )
         both = f"evaluations {first.name!r} and {each.name!r}"
         if _levels(each) != _levels(first):
             return f"{both} have different groups, expected the same ones."

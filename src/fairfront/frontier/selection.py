@@ -162,9 +162,7 @@ class Rule:
             return _finite(sign * front.column(name), name)
         record = front.judged(self.on)
         if Column.of(name).kind in NEITHER:
-            span = record.range(name)
-            values = span.high if sign > 0 else span.low
-            values = values if self.confidence is not None else record.figure(name)
+            values = record.figure(name)
         elif self.confidence is None:
             values = expected(record, name)
         elif front.facts.trained:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,6 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import FairfrontWarning, InputError, level_of_caller
-from ..measures.disclosure import LIMIT
-from ..measures.published import published
 from ..objectives import GAPS, LOSSES, NOTIONS, Groups, Question
 from ..solvers import Status
 from ..storage.folders import make_folder, write_folder
@@ -115,7 +113,6 @@ def _read(folder: Path, trusted: Sequence[str]) -> Frontier:
         if kind not in MODELS and kind in ROOMS:
             import_module(f"{__package__.partition('.')[0]}.{ROOMS[kind]}")
         models, facts = MODELS[kind].read(stored, folder, trusted), _facts_of(content["facts"])
-        records = [replace(record, task=facts.task) if record.sums else record for record in records]
         front = Frontier(models, points, facts, {record.name: record for record in records})
         _check(front)
     return front
@@ -148,7 +145,7 @@ def _facts_content(facts: Facts) -> dict[str, Any]:
     Settings are found again by name in the registries; one of a user's own class has no name to be found by: then
     the question stays out.
     """
-    special = ("task", "left_out", "unnamed", "question")
+    special = ("task", "left_out", "question")
     asked = {} if facts.question is None else _parameters(facts.question)
     try:
         kept = {name: _content(value) for name, value in asked.items()}
@@ -216,27 +213,3 @@ def _of_content(content: Mapping[str, Any]) -> Any:
             "import the module that registers it, then load it again."
         )
     return REGISTRIES[kind][content["name"]](**content["with"])
-
-
-def published_frontier(front: Frontier) -> Frontier:
-    """Return a frontier as it is written: small groups pooled and small counts rounded in its evaluations."""
-    facts, question = replace(front.facts, left_out=front.facts.told_left_out), front.facts.question
-    if question is not None and question.groups.min_size < LIMIT:
-        raise InputError(
-            f"this frontier was traced with Groups(min_size={question.groups.min_size}), so that its gaps may describe "
-            f"fewer than {LIMIT} people, which is not written to files; trace it with min_size={LIMIT} or more."
-        )
-    evaluations = {name: published(record, facts.task) for name, record in front.evaluations.items()}
-    front = replace(front, facts=facts, evaluations=evaluations)
-    if facts.trained:
-        return front
-    if not evaluations:
-        raise InputError("these candidates have no evaluation, expected the one that their axes are from.")
-    record = next(iter(evaluations.values()))  # the axes of candidates are figures of their first evaluation
-    levels = {name: rates.levels for name, rates in record.groups.items()}
-    sensitive = tuple((name, levels.get(name, known)) for name, known in facts.sensitive)
-    front = replace(front, facts=replace(facts, sensitive=sensitive))
-    points = Points.of_record(record, facts.task, facts.notions)
-    if np.array_equal(points.objectives, front.objectives, equal_nan=True):
-        return front
-    return replace(front, points=replace(points, ids=front.ids))

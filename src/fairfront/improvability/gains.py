@@ -37,7 +37,6 @@ def gains_and_losses(
         None if (rows.weight == 1.0).all() else rows.weight,
         plain=0,
         confidence=1.0 - alpha,
-        small=0,
     )
     by_group: dict[str, list[Line]] = {}
     for place, attribute in enumerate(rows.attributes):

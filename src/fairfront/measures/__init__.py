@@ -4,13 +4,13 @@ The files, from the ground up:
 
 - figures: the catalogue of figures, and what is said of them
 - counts, rates: rows by model, group, label and decision, areas under the ROC curve, and the rates that follow
-- disclosure, ranges, spans: which counts may be shared, and how far exact ones can be from them
 - intervals, calibration: how sure figures are, and how well probabilities fit
 - cutoffs: scores cut into decisions
-- evaluation, published: many models on one data set, exact and as shared
+- evaluation: many models on one data set
 - moves, paired, ranking: who changes sides between two models, and by how much figures differ
 - judged, lines, scores, table_columns, group_table, audit_record, audits: one model
 - claims: the worst pair, models that beat nobody, and requirements
+- report: counts and rates of few people as text, for card and page
 """
 
 from .audit_record import Audit as Audit

@@ -17,17 +17,15 @@ from ..objectives.proxies import PROXY_NOTE
 from ..validation import BACKENDS, check_choice, counted
 from .claims import Verdict, parse_requirement, verdict_of
 from .counts import Counts
-from .disclosure import LIMIT, ROUNDED, check_small
 from .figures import Column
 from .group_table import GroupTable, tabulate
 from .judged import Judged
 from .lines import ALL, Lines, lines_of
 from .pooled_levels import pooled_columns
-from .proxy_bounds import ProxyBound, bound_sentences, bounds_of, published_bounds, unpublished
-from .published_tables import published_strata, published_table
+from .proxy_bounds import ProxyBound, bound_sentences, bounds_of
 from .sentences import found_sentences, notion_sentences, pooled_sentences, reference_sentences
 from .table_columns import Settings
-from .worst_contrasts import Worst, worst_nearly_exact
+from .worst_contrasts import Worst
 
 FORMAT = "fairfront audit 2"
 WEIGHTED = "Rates are weighted by the sample weights, and intervals rest on effective rows (Kish); counts are rows."
@@ -58,12 +56,8 @@ class Audit:
         Sentences: how decisions were made, and what each notion compares.
     weighted : bool
         Whether rates are weighted by unequal sample weights; counts are rows all the same.
-    small : int
-        Counts below it are rounded; 0 for exact counts. `published` gives the audit with rounded ones.
-    shown : Audit or None
-        What `published` gives; None where that is the audit itself.
     bounds : dict of attribute to tuple of bounds
-        Of groups given as probabilities: what gaps can be if these are right; published of groups without small counts.
+        Of groups given as probabilities: what gaps can be if these are right.
     """
 
     task: Task
@@ -76,8 +70,6 @@ class Audit:
     strata: dict[str, dict[str, GroupTable]] = field(default_factory=dict)
     pooled: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
     weighted: bool = False
-    small: int = 0
-    shown: Audit | None = field(default=None, repr=False)
     bounds: dict[str, tuple[ProxyBound, ...]] = field(default_factory=dict)
 
     @property
@@ -108,14 +100,7 @@ class Audit:
         bounds = [bound_sentences(*each) for each in self.bounds.items()]
         return tuple(sentence for sentences in (*found, *bounds, *pooled) for sentence in sentences)
 
-    def published(self) -> Audit:
-        """Return the audit as it may be shared: groups of a few people pooled, small counts rounded.
-
-        Every figure is computed from the published counts; see `fairfront.measures.disclosure`.
-        """
-        return self if self.shown is None else self.shown
-
-    def check(self, requirement: str, *, small: int = 0) -> tuple[Verdict, ...]:
+    def check(self, requirement: str) -> tuple[Verdict, ...]:
         """Judge a requirement: met, not met or inconclusive, a verdict per attribute.
 
         Gaps and the ratio are the worst over pairs of groups, with ends that hold for all of them at once; the lower
@@ -126,9 +111,6 @@ class Audit:
         ----------
         requirement : str
             Such as ``"selection_ratio.lower>=0.80"``; ``"sex.tpr_gap.upper<=0.05"`` asks for one attribute.
-        small : int
-            10 for sentences that may be shared: their figures are those of `published`, and gaps and the ratio are
-            judged by counts within two or three people of the exact ones, so that an answer gives no count away.
         """
         asked = parse_requirement(requirement)
         if asked.attribute is not None and asked.attribute not in self.groups:
@@ -137,15 +119,10 @@ class Audit:
                 f"{', '.join(self.groups)}; a figure is followed by .lower, .upper or nothing."
             )
         chosen = self.groups if asked.attribute is None else [asked.attribute]
-        if not check_small(small) or self.shown is None:
-            return tuple(verdict_of(self.groups[name], asked) for name in chosen)
-        pairs = ((self.groups[name], self.shown.groups[name]) for name in chosen)
-        return tuple(verdict_of(shown, asked, worst_nearly_exact(own, shown, self.confidence)) for own, shown in pairs)
+        return tuple(verdict_of(self.groups[name], asked) for name in chosen)
 
     def to_frame(self, attribute: str | None = None, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
         """Return one attribute's table as a data frame, with a column that gives the reason of every missing value.
-
-        Counts are exact, small ones too; use `to_dict`, or the frame of `published()`, for anything you share.
 
         Parameters
         ----------
@@ -165,16 +142,8 @@ class Audit:
             notes.append("; ".join([PROXY_NOTE, *found] if table.lines.is_proxy and status != ALL else found))
         return nw.from_dict({**columns, "notes": notes}, backend=backend).to_native()
 
-    def to_dict(self, *, small: int = LIMIT) -> dict[str, Any]:
-        """Return everything as plain values for JSON, with words where there is no value.
-
-        Parameters
-        ----------
-        small : int
-            10 for what `published` gives, or 0 for exact counts, for use where the rows are kept.
-        """
-        if check_small(small) and self.shown is not None:
-            return self.shown.to_dict(small=small)
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values for JSON, with words where there is no value."""
         groups = self.groups.items()
         result: dict[str, Any] = {
             "format": FORMAT,
@@ -183,7 +152,6 @@ class Audit:
             "rule": self.rule,
             "cutoff": self.cutoff,
             "n": self.n,
-            "small": self.small,
             "weighted": self.weighted,
             "proxies": list(self.proxies),
             "confidence": self.confidence,
@@ -208,14 +176,14 @@ class Audit:
         return f"Audit({counted(self.n, 'row')}, {self.task.kind}, groups of {', '.join(names)}; {self.rule})"
 
     def _repr_html_(self) -> str:
-        """Show the audit in a notebook: plain tables as they are published, because notebooks are files too."""
+        """Show the audit in a notebook: plain tables."""
         from .evaluation_html import html_of_groups
 
-        shown, references = self.published(), reference_sentences(self.groups.values())
+        references = reference_sentences(self.groups.values())
         before, after = (
-            [f"<p>{escape(each)}</p>" for each in said] for said in ((*shown.notions, *references), shown.found)
+            [f"<p>{escape(each)}</p>" for each in said] for said in ((*self.notions, *references), self.found)
         )
-        return f"<div>{''.join([*before, *map(html_of_groups, shown.groups.values()), *after])}</div>"
+        return f"<div>{''.join([*before, *map(html_of_groups, self.groups.values()), *after])}</div>"
 
 
 def audits(
@@ -267,26 +235,14 @@ def audited(
     about = (judged.task, judged.rule, judged.cutoff, len(judged.truth))
     bounds = bounds_of(judged, [each for each, _ in counted])
     result = Audit(*about, found, settings.confidence, said, weighted=weighted, bounds=bounds)
-    tables = {name: published_table(judged, table, settings) for name, table in found.items()}
-    exact = {name: (table.lines.names, table.behind.counts.rows) for name, table in found.items()}
-    told = {name: published_bounds(some, *exact[name]) for name, some in result.bounds.items()}
-    said = (*said, ROUNDED, *unpublished(result.bounds, told))
-    shown = replace(result, groups=tables, small=LIMIT, notions=said, bounds=told)
-    if levels:
-        parts = {level: (judged.take(rows), rows) for level, rows in levels.items()}
-        strata = {
-            level: {lines.attribute: tabulate(some, lines.take(rows), settings) for lines, _ in counted}
-            for level, (some, rows) in parts.items()
-        }
-        result, shown = _pooled(result, strata), _pooled(shown, published_strata(parts, tables, settings))
-    return replace(result, shown=shown)
-
-
-def _pooled(result: Audit, strata: dict[str, dict[str, GroupTable]]) -> Audit:
+    if not levels:
+        return result
+    strata: dict[str, dict[str, GroupTable]] = {}
+    for level, rows in levels.items():
+        inside = judged.take(rows)
+        strata[level] = {lines.attribute: tabulate(inside, lines.take(rows), settings) for lines, _ in counted}
     pooled = {
-        name: pooled_columns(
-            table, [tables[name] for tables in strata.values()], result.task.favourable, result.confidence
-        )
-        for name, table in result.groups.items()
+        name: pooled_columns([tables[name] for tables in strata.values()], judged.task.favourable, settings.confidence)
+        for name in found
     }
     return replace(result, strata=strata, pooled=pooled)

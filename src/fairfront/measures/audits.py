@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from ..exceptions import FairfrontWarning, InputError, spelling
-from ..objectives import Groups, check_groups, count_in_words, take_groups, warn_of_proxies
+from ..objectives import Groups, check_groups, take_groups, warn_of_proxies
 from ..objectives.strata import Strata
 from ..problems.dask.passes import require_dask
 from ..validation import check_confidence, check_count, check_flag, check_seed, is_dask
@@ -117,7 +117,7 @@ def audit(
         sensitive, control, n = here["sensitive_features"], here["control_features"], len(judged.truth)
         rows, idle = weighted_rows(judged.weight), list[str]()
         if rows is not None:  # rows of weight 0 are left out
-            judged, idle = judged.take(rows), [f"Rows of weight 0 were excluded: {count_in_words(n - len(rows))}."]
+            judged, idle = judged.take(rows), [f"Rows of weight 0 were excluded: {n - len(rows)}."]
             sensitive = take_groups(sensitive, rows, n)
             control = None if control is None else take_groups(control, rows, n)
             n = len(rows)
@@ -125,14 +125,13 @@ def audit(
         levels = {} if control is None else Strata.of(control, n).rows
     settings = replace(settings, more=all_of(about, judged.task))
     found = audited(judged, [(each, None) for each in lines], settings, levels, idle)
-    return _with_warning(found, backward_sentences(judged, next(iter(found.published().tables.values()))))
+    return _with_warning(found, backward_sentences(judged, next(iter(found.tables.values()))))
 
 
 def _with_warning(found: Audit, said: tuple[str, ...]) -> Audit:
     for sentence in said:
         warnings.warn(sentence, FairfrontWarning, stacklevel=3)
-    shown = found.published()
-    return replace(found, notions=(*found.notions, *said), shown=replace(shown, notions=(*shown.notions, *said)))
+    return replace(found, notions=(*found.notions, *said))
 
 
 def gathered(**given: Any) -> dict[str, Any]:

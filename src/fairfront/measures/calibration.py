@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from ..objectives import Array
-from ..objectives.people import nearest
 from ..problems.threads import one_blas_thread
 from .counts import membership, ratio, row_weight
 from .rates import PerGroup
@@ -99,31 +98,26 @@ def _binned_error(p: Array, positive: NDArray[np.bool_], weight: Array) -> float
     return float(np.abs(sums).sum() / weight.sum())
 
 
-def reliability_bins(
-    probability: Array, good: NDArray[np.bool_], weight: Array, small: int
-) -> tuple[Array, Array, Array] | None:
-    """Return mean probability, share with the favourable label and rows of a few bins, or None with too few people.
+def reliability_bins(probability: Array, good: NDArray[np.bool_], weight: Array) -> tuple[Array, Array, Array] | None:
+    """Return mean probability, share with the favourable label and rows of a few bins, or None with one label only.
 
-    Bins start with about equal numbers of rows and are joined from the left until each has at least ``small`` rows
-    of either label; what is left over joins the last. Unless ``small`` is 0, rows are rounded to multiples of 5, so
-    that the bins of a large group do not tell what rounding changed in a small one.
+    Bins start with about equal numbers of rows and are joined from the left until each has rows of either label; what
+    is left over joins the last.
     """
     order = np.argsort(probability, kind="stable")
     pieces, started = list[NDArray[np.intp]](), np.empty(0, dtype=np.intp)
     for piece in np.array_split(order[weight[order] > 0], RELIABILITY_BINS):
         started = np.concatenate([started, piece])
-        if len(piece) and min(good[started].sum(), (~good[started]).sum()) >= max(1, small):
+        if len(piece) and min(good[started].sum(), (~good[started]).sum()) >= 1:
             pieces.append(started)
             started = started[:0]
     if not pieces:
         return None
     pieces[-1] = np.concatenate([pieces[-1], started])
     predicted = np.array([np.average(probability[piece], weights=weight[piece]) for piece in pieces])
-    sides = np.array([[good[piece].sum(), (~good[piece]).sum()] for piece in pieces], dtype=np.float64)
     weights = np.array([[weight[piece][good[piece]].sum(), weight[piece][~good[piece]].sum()] for piece in pieces])
-    shown = nearest(sides) if small else sides
-    scaled = weights * np.nan_to_num(ratio(shown, sides))
-    return predicted, ratio(scaled[:, 0], scaled.sum(axis=1)), shown.sum(axis=1)
+    rows = np.array([len(piece) for piece in pieces], dtype=np.float64)
+    return predicted, ratio(weights[:, 0], weights.sum(axis=1)), rows
 
 
 def _line(x: Array, targets: Array, weight: Array) -> tuple[float, float]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -25,8 +24,6 @@ from .group_table import GroupTable
 from .intervals import worst_gap_place
 from .rates import GroupRates
 from .score_gaps import ordered_pair
-from .spans import RateRange, with_ends
-from .worst_contrasts import Worst
 
 ALIKE, ROUNDING = 0.99, 1e-9
 RIVALS: dict[str | None, str] = {
@@ -40,8 +37,7 @@ class Pair:
     """Two groups of an attribute, the lower rate first, and the rows of each that the figure is about.
 
     ``label`` says which rows these are, if not all, ``of_class`` of which class a recall is; ``fewest`` are
-    those of the two smallest groups that are compared. ``sure`` is false where rounded counts leave open which two
-    groups it is.
+    those of the two smallest groups that are compared.
     """
 
     attribute: str
@@ -51,21 +47,18 @@ class Pair:
     gap: float
     label: str = ""
     of_class: str = ""
-    rounded: tuple[bool, ...] = (False, False)
-    sure: bool = True
 
     @property
     def words(self) -> str:
         (one, other), (few, many) = self.groups, self.people
-        first, second = ("about " if each else "" for each in self.rounded)
-        return f"{one} ({first}{few:.0f} people{self.label}) and {other} ({second}{many:.0f})"
+        return f"{one} ({few:.0f} people{self.label}) and {other} ({many:.0f})"
 
 
 def worst_pair(record: Evaluation, column: str, model: int, task: Task) -> Pair | None:
     """Return the pair that makes a model's worst gap or ratio, if any; a bare name is that of the worst attribute."""
     if not isinstance(column, str):
         raise refuse("name", column, "the name of a gap or a ratio")
-    name, parts = column, [column]
+    name = column
     if column not in record.columns:
         parts = record.parts(column)
         if not parts:
@@ -94,23 +87,10 @@ def worst_pair(record: Evaluation, column: str, model: int, task: Task) -> Pair 
     label = {"tpr": f" labelled {good!r}", "fpr": f" not labelled {good!r}"}.get(rate, "")
     if k is not None:
         people, label = people[:, k], f" labelled {task.classes[k]!r}"
-    span = record.ranges.get(attribute, {}).get({"tpr": "positives", "fpr": "negatives"}.get(rate, "n"))
-    rounded = tuple(span is not None and bool((span.low < span.high)[model, place]) for place in (low, high))
     of_class = "" if k is None else str(task.classes[k])
     few, more, *_ = np.sort(people[known]).tolist()
     names, between = (rates.levels[low], rates.levels[high]), (float(people[low]), float(people[high]))
-    gap, sure = float(values[high] - values[low]), True
-    if (span := record.ranges.get(attribute, {}).get(rate)) is not None:
-        span = span if k is None else RateRange(span.low[:, :, k], span.high[:, :, k], span.least)
-        sure = span.surely(model, low, high) and _surely_worst(record, name, parts, model)
-    return Pair(attribute, names, between, (few, more), gap, label, of_class, rounded, sure)
-
-
-def _surely_worst(record: Evaluation, name: str, parts: Sequence[str], model: int) -> bool:
-    """Tell whether one of several columns is the worst of them whatever the exact counts."""
-    sign, of = (-1.0, ("high", "low")) if larger_is_better(name) else (1.0, ("low", "high"))
-    own = sign * getattr(record.range(name), of[0])[model]
-    return not any(sign * getattr(record.range(each), of[1])[model] > own for each in parts if each != name)
+    return Pair(attribute, names, between, (few, more), float(values[high] - values[low]), label, of_class)
 
 
 def bound_pair(record: Evaluation, column: str, model: int, confidence: float = 0.95) -> tuple[str, ...]:
@@ -228,10 +208,8 @@ def parse_requirement(text: str) -> Requirement:
     return Requirement(text.strip(), ".".join(words[:-1]) or None, words[-1], end, sign, float(found["bound"]))
 
 
-def verdict_of(table: GroupTable, asked: Requirement, judged: Sequence[Worst] = ()) -> Verdict:
-    """Judge the figures of a table, or where they are given ``judged`` contrasts; the sentence is about the table."""
+def verdict_of(table: GroupTable, asked: Requirement) -> Verdict:
     attribute, contrasts = table.lines.attribute, {worst.figure: worst for worst in table.worst}
-    known = {worst.figure: worst for worst in judged}.get(asked.figure)
     if asked.figure in contrasts:
         worst = contrasts[asked.figure]
         value, lower, upper = worst.value, worst.lower, worst.upper
@@ -255,14 +233,7 @@ def verdict_of(table: GroupTable, asked: Requirement, judged: Sequence[Worst] = 
     if table.lines.is_proxy and asked.figure in contrasts:
         why = "that is between groups given as probabilities, not between people; "
     else:
-        ends = (value, value, claim, upper)
-        if known is not None and known.value == known.value:
-            least = known.pair_lower if asked.figure in RATIOS else known.lower
-            ends = (known.least, known.most, least, known.upper)
-        low, high, least, most = ends
-        sign_up = asked.sign == ">="
-        plain = (low, high) if sign_up else (high, low)
-        sure, possible = {"value": plain, "lower": (least, most), "upper": (most, least)}[asked.end]
+        sure, possible = {"value": (value, value), "lower": (claim, upper), "upper": (upper, claim)}[asked.end]
         sign = 1.0 if asked.sign == ">=" else -1.0
         if sign * sure >= sign * asked.bound:
             outcome = "met"
@@ -270,10 +241,5 @@ def verdict_of(table: GroupTable, asked: Requirement, judged: Sequence[Worst] = 
             outcome = "not met"
         alone = asked.figure in RATIOS and asked.end == "lower"
         why = f"the lower bound of each single pair of groups is {claim:.4g} or more; " if alone else ""
-    told = worst.ends if asked.figure in contrasts else ()
-    figures = f"{asked.figure} is {with_ends(f'{value:.4g}', told)} ({lower:.4g} to {upper:.4g})"
-    more = ", exact ones may tell more" if outcome == "inconclusive" else ""
-    judged_by = "" if known is None else f"judged by counts within 2 or 3 people of the exact ones{more}; "
-    return Verdict(
-        asked.text, attribute, outcome, f"{attribute}: {figures}; {why}{judged_by}{asked.text} is {outcome}."
-    )
+    figures = f"{asked.figure} is {value:.4g} ({lower:.4g} to {upper:.4g})"
+    return Verdict(asked.text, attribute, outcome, f"{attribute}: {figures}; {why}{asked.text} is {outcome}.")

@@ -83,9 +83,6 @@ class Counts(Record):
             else Counts(rows, change(self.weight), change(self.squared))
         )
 
-    def pooled(self, members: Sequence[Sequence[int]]) -> Counts:
-        return self.changed(lambda cells: np.stack([cells[:, list(some)].sum(axis=1) for some in members], axis=1))
-
     def take(self, places: int | Sequence[int]) -> Counts:
         """Return the counts of some models, or those of one without its axis."""
         return self.changed(lambda cells: cells[places])
@@ -116,11 +113,6 @@ class Means(Record):
 
     def __add__(self, other: Means) -> Means:
         return Means(self.rows + other.rows, self.weight + other.weight, self.sums + other.sums)
-
-    def pooled(self, members: Sequence[Sequence[int]]) -> Means:
-        some = [list(places) for places in members]
-        rows, weight = (np.array([each[places].sum() for places in some]) for each in (self.rows, self.weight))
-        return Means(rows, weight, np.stack([self.sums[:, places].sum(axis=1) for places in some], axis=1))
 
     def take(self, places: Sequence[int]) -> Means:
         return replace(self, sums=self.sums[places])

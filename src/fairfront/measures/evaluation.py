@@ -19,23 +19,22 @@ from ..records import Record
 from .contrasts import gaps, selection_ratio, worst_gap
 from .counts import Counts, Overall, Sums
 from .cutoffs import NONE_GIVEN, OperatingPoint
-from .figures import RATIO_OF, VALUES, Column, larger_is_better
+from .figures import RATIO_OF, Column, larger_is_better
 from .intervals import (
     Sizes,
     mean_reach,
     means_gap_upper,
     rows_behind,
+    sample_rates,
     selection_ratio_lower,
     share_interval,
-    span_of,
     worst_gap_upper,
 )
 from .moments import Spread, design_effects
-from .rates import GroupRates, Margins, PerGroup, effective_sizes, rates_of
+from .rates import GroupRates, Margins, PerGroup, SampleRates, effective_sizes, rates_of
 from .score_gaps import ENDS, PairGaps
-from .spans import Range, RateRange
 
-End = Callable[[GroupRates, str, float, Sizes | None, RateRange | None], Array]
+End = Callable[[GroupRates, str, float, Sizes | None], Array]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,13 +60,10 @@ class Evaluation(Record):
         Kish's effective numbers of rows, kept only for unequal sample weights; ``effective_n`` of all rows.
     proxies : tuple of str
         Attributes whose groups are probabilities: rates are weighted means, gaps usually understate those of people.
-    small : int
-        Counts below it are rounded, see `fairfront.measures.disclosure`; 0 for exact counts.
-    task : Task or None, what was predicted, as long as counts are exact
-    ranges : dict of attribute name to ranges per rate
-        Where counts are rounded, the least and the most that exact rates can be; "" has those of all rows.
+    further_sizes : dict of attribute name to effective sizes per rate (N, c)
+        The same of rates that are there because a notion is about them, such as ``precision``.
     sums : Sums or None
-        Exact counts behind the figures; they stay in memory and are never written.
+        Counts behind the figures, and how models vary together.
     scored : dict of attribute name to gaps of scores per figure
         Where a notion is about scores: ``auc_gap``, ``xauc_gap``, ``mean_score_gap`` and others.
     operating : OperatingPoint or None
@@ -81,8 +77,6 @@ class Evaluation(Record):
         Where people have several rows, or weights: how much less sure rates are than of as many people, or than Kish's
         number says where some weigh more; "" has those of all rows. ``sizes`` are divided by them.
     errors : dict of attribute name to standard errors per mean (N, c), of regression; ``mse_skew`` how skewed it is
-    critical : dict of column to array
-        Without ``sums``: critical values of `moments.LEVELS` for ends that hold for all models at once.
     """
 
     name: str
@@ -93,9 +87,7 @@ class Evaluation(Record):
     sizes: dict[str, dict[str, Array]] = field(default_factory=dict)
     effective_n: float | None = None
     proxies: tuple[str, ...] = ()
-    small: int = 0
-    task: Task | None = field(default=None, repr=False)
-    ranges: dict[str, dict[str, RateRange]] = field(default_factory=dict)
+    further_sizes: dict[str, dict[str, Array]] = field(default_factory=dict)
     scored: dict[str, dict[str, PairGaps]] = field(default_factory=dict)
     sums: Sums | None = field(default=None, repr=False)
     operating: OperatingPoint | None = None
@@ -104,7 +96,6 @@ class Evaluation(Record):
     made: str = ""
     design: dict[str, dict[str, Array]] = field(default_factory=dict)
     errors: dict[str, dict[str, Array]] = field(default_factory=dict)
-    critical: dict[str, Array] = field(default_factory=dict)
 
     @property
     def weighted(self) -> bool:
@@ -143,8 +134,8 @@ class Evaluation(Record):
             columns={name: values[places] for name, values in self.columns.items()},
             signed={name: values[places] for name, values in self.signed.items()},
             groups={name: rates.take(places) for name, rates in self.groups.items()},
-            ranges={
-                name: {rate: each.take(places) for rate, each in ranges.items()} for name, ranges in self.ranges.items()
+            further_sizes={
+                name: {rate: size[places] for rate, size in sizes.items()} for name, sizes in self.further_sizes.items()
             },
             scored={name: {key: each.take(places) for key, each in some.items()} for name, some in self.scored.items()},
             operating=None if self.operating is None else self.operating.take(places),
@@ -173,69 +164,34 @@ class Evaluation(Record):
         values, column = self[name], Column.of(name)
         if confidence is None or column.end:  # bounds under probabilities have no sampling error
             return values
-        span = self.range(name)
         if name == "error":
-            return share_interval(self.span("", name), confidence)[1]
+            return share_interval(self.sample("", name), confidence)[1]
         attribute = column.attribute or next(iter(self.groups))
-        rates, sizes = self.groups.get(attribute), self.sizes.get(attribute)
+        rates, sizes = self.groups.get(attribute), self.all_sizes(attribute)
         if column.gap and (pairs := self.scored.get(attribute, {}).get(column.figure)) is not None:
             return ENDS[end](pairs, confidence)
         if isinstance(rates, GroupRates) and (of := RATIO_OF.get(column.figure)):
-            return selection_ratio_lower(rates, confidence, sizes, self._range_of(attribute, of), of)
+            return selection_ratio_lower(rates, confidence, sizes, of)
         if isinstance(rates, GroupRates) and column.gap:
-            if column.figure not in (*rates.names, *self.ranges.get(attribute, {})):
-                return values  # hidden: of few people
-            return end(rates, column.figure, confidence, sizes, self._range_of(attribute, column.figure))
-        if column.gap and column.figure in (known := self.errors.get(attribute, {})):
-            return means_gap_upper(self.span(attribute, column.figure), mean_reach(known, column.figure, confidence))
-        return span.low if larger_is_better(name) else span.high
+            return end(rates, column.figure, confidence, sizes)
+        if rates is not None and column.gap and column.figure in (known := self.errors.get(attribute, {})):
+            return means_gap_upper(rates.rate(column.figure), mean_reach(known, column.figure, confidence))
+        return values
 
-    def span(self, attribute: str, rate: str) -> RateRange:
-        """Return what exact rates of an attribute's groups can be, (N, c), and the fewest effective rows behind.
+    def all_sizes(self, attribute: str) -> Sizes:
+        """Return the effective sizes that are known of an attribute's rates, by rate."""
+        return self.sizes.get(attribute, {}) | self.further_sizes.get(attribute, {})
+
+    def sample(self, attribute: str, rate: str) -> SampleRates:
+        """Return a rate of an attribute's groups, (N, c), with the rows behind it.
 
         Of all rows, (N,), where the attribute is "".
         """
         if not attribute:
-            of_all = self.range(rate)
             n = (self.effective_n or self.n) / self.design.get("", {}).get(rate, 1.0)
-            return RateRange(of_all.low, of_all.high, np.array(n))
+            return SampleRates(self[rate], np.array(n))
         rates: Any = self.groups[attribute]
-        if (known := self._range_of(attribute, rate)) is not None:
-            return known
-        if attribute in self.errors:
-            return span_of(rates.rate(rate), np.ones(len(rates.levels)))
-        return span_of(rates.rate(rate), rows_behind(rates, rate, self.sizes.get(attribute)))
-
-    def _range_of(self, attribute: str, rate: str) -> RateRange | None:
-        return self.ranges.get(attribute, {}).get(rate)
-
-    def range(self, name: str) -> Range:
-        """Return a column with the least and the most that its exact figures can be, where counts are rounded."""
-        parts = self.parts(name)
-        if parts and parts != [name]:
-            spans, best = [self.range(part) for part in parts], np.fmin if larger_is_better(name) else np.fmax
-            return Range(*(best.reduce([getattr(each, end) for each in spans]) for end in ("shown", "low", "high")))
-        values, column = self[name], Column.of(name)
-        attribute = column.attribute or next(iter(self.groups), "")
-        if column.end:
-            return Range.exactly(values)
-        if (found := self._range_of("", name)) is not None:
-            low, high = found.low, found.high
-        elif (of := RATIO_OF.get(column.figure)) and (found := self._range_of(attribute, of)) is not None:
-            low, high = found.ratio
-        elif column.gap and (found := self._range_of(attribute, column.figure)) is not None:
-            low, high = found.gap
-        else:
-            return Range.exactly(values)
-        return Range(values, np.fmin(low, values), np.fmax(high, values))
-
-    def rounding(self, name: str) -> Array:
-        """Return how far the exact figures of a column can be from those shown, (N,): 0 where counts are exact."""
-        return self.range(name).width
-
-    def ends(self, name: str) -> Array | None:
-        """Return the least and the most that exact figures can be, (N, 2), where rounding may move one notably."""
-        return self.range(name).notable_ends(means=Column.of(name).figure in VALUES)
+        return sample_rates(rates, rate, self.all_sizes(attribute))
 
 
 def judgement_of(sums: Sums, task: Task, attributes: Sequence[Attribute], name: str, area: Array | None) -> Evaluation:
@@ -243,7 +199,7 @@ def judgement_of(sums: Sums, task: Task, attributes: Sequence[Attribute], name: 
     good, pairs = task.favourable, list(zip(attributes, sums.groups, strict=True))
     groups = {each.name: rates_of(counts, each.levels, good) for each, counts in pairs}
     record = evaluation_of(name, task, sums.overall, groups, area)
-    record = replace(record, sums=sums, task=task, proxies=tuple(each.name for each in attributes if each.is_proxy))
+    record = replace(record, sums=sums, proxies=tuple(each.name for each in attributes if each.is_proxy))
     if sums.effective_n is not None:
         sizes = {
             each.name: effective_sizes(*(Margins.of(cells[:, :-1], good) for cells in (counts.weight, counts.squared)))
@@ -251,10 +207,11 @@ def judgement_of(sums: Sums, task: Task, attributes: Sequence[Attribute], name: 
             if isinstance(counts, Counts)
         }
         record = replace(record, sizes=sizes, effective_n=sums.effective_n)
-    return record if sums.spreads is None else _with_spreads(record, sums.spreads, sums.clustered or record.weighted)
+    uneven = sums.clustered or record.weighted
+    return record if sums.spreads is None else _with_spreads(record, sums.spreads, good, uneven)
 
 
-def _with_spreads(record: Evaluation, spreads: tuple[Spread, ...], uneven: bool) -> Evaluation:
+def _with_spreads(record: Evaluation, spreads: tuple[Spread, ...], favourable: int, uneven: bool) -> Evaluation:
     """Add what follows of how models vary: standard errors of means, and how unsure shares are of uneven people."""
     errors, design, sizes = {}, {}, dict(record.sizes)
     for (name, rates), spread in zip(record.groups.items(), spreads, strict=False):
@@ -265,8 +222,8 @@ def _with_spreads(record: Evaluation, spreads: tuple[Spread, ...], uneven: bool)
             behind = {rate: rows_behind(rates, rate, sizes.get(name)) for rate in rates.names}
             design[name] = design_effects(spread, behind)
             sizes[name] = {rate: size / design[name].get(rate, 1.0) for rate, size in behind.items()}
-    if design and record.labels is not None and record.task is not None:
-        n, good = np.array([record.effective_n or record.n]), record.labels[record.task.favourable]
+    if design and record.labels is not None:
+        n, good = np.array([record.effective_n or record.n]), record.labels[favourable]
         behind = {"error": n, "selection": n, "tpr": n * good, "fpr": n * (1.0 - good)}
         design[""] = {rate: np.array(each[0]) for rate, each in design_effects(spreads[-1], behind).items()}
     return replace(record, errors=errors, design=design, sizes=sizes)

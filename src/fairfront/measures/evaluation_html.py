@@ -10,19 +10,15 @@ from ..validation import counted
 from .evaluation import Evaluation
 from .figures import MORE, figure_of
 from .group_table import GroupTable
-from .published import published
-from .spans import count_ends, share_ends
 
 ROWS = 12
 """Models of an evaluation that a notebook lists."""
 
 
 def notebook_form(record: Evaluation) -> str:
-    """Return escaped HTML of the first models as they may be shared; exact figures that cannot be rounded stay out."""
-    if record.task is not None and record.sums is not None:
-        record = published(record, record.task)
+    """Return escaped HTML of the first models."""
     names = [name for name in record.columns if "." not in name] or list(record.columns)
-    places = range(min(ROWS, record.n_models) if record.small else 0)
+    places = range(min(ROWS, record.n_models))
     rows = [(str(place), *(f"{record[name][place]:.4f}" for name in names)) for place in places]
     said = f"{counted(record.n_models, 'model')} on {counted(record.n, 'row')} of {record.name}; {record.rule}"
     after = "evaluation['tpr_gap'] is a column; front.to_frame() has all of them."
@@ -45,8 +41,6 @@ def html_of_groups(table: GroupTable) -> str:
         cell = table.cells[name][i]
         if not cell.meant:
             return ""
-        if cell.ends:
-            return share_ends(*cell.ends) if isinstance(cell.value, float) else count_ends(cell.value, cell.ends)
         return f"{cell.value:.4g}" if isinstance(cell.value, float) else str(cell.plain)
 
     def with_ends(figure: str, i: int) -> str:

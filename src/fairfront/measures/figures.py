@@ -16,8 +16,8 @@ class Column:
     """A column of an evaluation or of an audit's table; its text is the column's name.
 
     A ``figure``, of one class where it has a ``label``, its ``gap`` between groups of an ``attribute``, or an ``end``
-    of either's interval, or of what the exact one can be: ``sex.tpr_gap``, ``recall[a]_gap_lower``, ``tpr_least``. An
-    attribute is named where there are several.
+    of either's interval, or of what a gap between people can be whose groups are probabilities: ``sex.tpr_gap``,
+    ``recall[a]_gap_lower``, ``tpr_gap_least``. An attribute is named where there are several.
     """
 
     figure: str

@@ -14,12 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
-from ..objectives import Array, GroupProbabilities, Groups, count_in_words
-from ..objectives.people import STEP, counts_in_words
+from ..objectives import Array, GroupProbabilities, Groups
 from ..records import Record
-from ..validation import counted
+from ..validation import counted, exact_count
 from .counts import Counts, count
-from .disclosure import LIMIT, POOLED
 
 REFERENCE, COMPARED, TOO_FEW, MISSING, ALL = "reference", "compared", "too few", "missing", "all"
 NO_GROUP = "(missing)"
@@ -46,11 +44,6 @@ class Lines(Record):
     @property
     def is_proxy(self) -> bool:
         return self.codes.ndim == 2
-
-    @property
-    def half(self) -> float:
-        """Return by how much a count can have been rounded: half a step, of whole rows no more than that."""
-        return STEP / 2 if self.is_proxy else STEP // 2
 
     @property
     def reference(self) -> int:
@@ -118,7 +111,7 @@ def lines_of(
         out = (left_out or {}).get(attribute.name, ())
         big = (sizes >= least) & np.array([level not in out for level in attribute.levels])
         if big.sum() < 2:
-            told = counts_in_words(attribute.levels, sizes)
+            told = [f"{level} {exact_count(n)}" for level, n in zip(attribute.levels, sizes, strict=True)]
             counts = ", ".join(told if len(told) <= 10 else [*told[:9], f"and {len(told) - 9} more"])
             raise InputError(
                 f"sensitive feature {attribute.name!r} has {counted(big.sum(), 'group')} of at least {least} rows, "
@@ -126,7 +119,7 @@ def lines_of(
             )
         if not big[-1]:
             raise InputError(
-                f"reference group {attribute.reference!r} of {attribute.name!r} has {count_in_words(sizes[-1])} rows, "
+                f"reference group {attribute.reference!r} of {attribute.name!r} has {exact_count(sizes[-1])} rows, "
                 f"expected at least {least}; choose another or lower {smaller}."
             )
         order = np.concatenate([np.flatnonzero(big), np.flatnonzero(~big)])
@@ -142,35 +135,3 @@ def lines_of(
             codes = place[attribute.codes]  # -1, no group, is the last place
         found.append(Lines(attribute.name, names, status, c, codes, least, attribute.largest))
     return tuple(found)
-
-
-def published_lines(lines: Lines, n: Array) -> Lines:
-    """Pool the groups of 1 to `LIMIT` - 1 rows; ``n`` are the rows of every line. The reference stays by itself."""
-    groups = len(lines.names) - 1 - (MISSING in lines.status)
-    small = [i for i in range(groups) if 0 < n[i] < LIMIT and i != lines.reference]
-    enough = sum(float(n[i]) for i in small) >= max(lines.min_size, LIMIT)
-    compared = enough and any(lines.status[i] == COMPARED for i in small)
-    order = [[i] for i in range(lines.reference) if i not in small]
-    order += [small] * compared + [[lines.reference]]
-    c = len(order)
-    order += [[i] for i in range(lines.c, groups) if i not in small]
-    order += [small] * (bool(small) and not compared) + [[i] for i in range(groups, len(lines.names))]
-    status = []
-    for some in order:
-        kind = lines.status[some[0]]
-        if some is small:
-            kind = COMPARED if compared else TOO_FEW
-        elif kind == COMPARED and n[some[0]] < LIMIT:
-            kind = TOO_FEW
-        status.append(kind)
-    if not small:
-        return lines if tuple(status) == lines.status else replace(lines, status=tuple(status))
-    names = tuple(POOLED if some is small else lines.names[some[0]] for some in order)
-    if lines.is_proxy:
-        codes = np.column_stack([lines.codes[:, some].sum(axis=1) for some in order[:-1]])
-    else:
-        place = np.empty(len(lines.names), dtype=np.int64)
-        for new, some in enumerate(order):
-            place[some] = new
-        codes = place[lines.codes]
-    return replace(lines, names=names, status=tuple(status), c=c, codes=codes)

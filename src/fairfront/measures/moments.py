@@ -6,8 +6,7 @@ over the person's rows that the rate is about. Then with T = sum u / sum a and W
     cov = sum (u - a T)(u - a T)^T / W^2
 
 is the covariance of the N models' rates. Neighbours on a frontier share nearly all decisions, so their errors are
-nearly one: ends that have to hold for all points at once (max-t) cost far less than Bonferroni's. Sums stay in memory:
-files have critical values and design effects, which tell nothing of a few people.
+nearly one: ends that have to hold for all points at once (max-t) cost far less than Bonferroni's.
 """
 
 from __future__ import annotations
@@ -27,8 +26,6 @@ from .people_sets import SetSums
 
 MODELS = 256
 """Most models whose covariances are kept; ends of more hold together by Bonferroni's correction."""
-LEVELS = (0.90, 0.95, 0.99)
-"""Confidence levels whose critical values are written to files."""
 DRAWS = 2_000
 STEP = 0.05
 """Design effects are rounded up to multiples of it."""
@@ -53,10 +50,6 @@ class Moments(Record):
     def take(self, places: Sequence[int]) -> Moments:
         second = self.second[:, places][:, :, places]
         return Moments(self.weight, self.own, self.first[:, places], self.cross[:, places], second)
-
-    def pooled(self, members: Sequence[Sequence[int]]) -> Moments:
-        """Return the sums of groups taken together, one for each list of them."""
-        return Moments(*(np.stack([each[list(some)].sum(axis=0) for some in members]) for each in vars(self).values()))
 
     @property
     def rest(self) -> Moments:
@@ -248,7 +241,7 @@ def least_variance(value: Array, size: Array) -> Array:
 
 
 def critical_values(
-    parts: Iterable[tuple[Moments, Array, bool]], levels: Sequence[float] = LEVELS, *, relative: bool = False
+    parts: Iterable[tuple[Moments, Array, bool]], levels: Sequence[float], *, relative: bool = False
 ) -> Array:
     """Return the quantiles of the largest |error| / standard error over models and pairs of groups, one per level.
 

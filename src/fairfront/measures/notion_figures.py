@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +13,6 @@ from ..exceptions import InputError
 from ..objectives import NOTIONS, RATE_OF, Array, Attribute, Task, rates_of
 from ..validation import check_names
 from .contrasts import gaps, selection_ratio, worst_gap
-from .counts import ratio
-from .disclosure import LIMIT
 from .evaluation import Evaluation
 from .figures import MORE, MORE_VALUES, RATIO_OF, SCORE_GAPS, Column
 from .judged import Judged
@@ -22,13 +20,11 @@ from .lines import COMPARED, REFERENCE, TOO_FEW, Lines
 from .moments import largest_of
 from .rates import ClassRates, Margins, derived_share
 from .score_gaps import PairGaps, ordered_pair, score_gaps
-from .spans import RateRange
 from .table_columns import Settings
 from .worst_contrasts import Worst
 
 ADDED = ("precision", *MORE, "tpr_ratio")
 SCORES = ("auc", "in_the_large", "mean_score", *SCORE_GAPS)
-DIGITS = 3  # of gaps of scores that are published
 
 
 def check_metrics(notion: Any) -> tuple[str, ...]:
@@ -55,17 +51,13 @@ def more_of(record: Evaluation) -> tuple[str, ...]:
     return tuple(each for each in (*ADDED, *MORE_VALUES) if each in kinds or f"{each}_gap" in kinds)
 
 
-def with_figures(
-    record: Evaluation, names: Sequence[str], good: int, ranges: Mapping[str, Mapping[str, RateRange]] | None = None
-) -> Evaluation:
-    """Return an evaluation of two classes with more figures of its decisions, those of the label ``good``.
-
-    ``ranges`` by attribute are what exact figures can be, which have to be given where counts are rounded.
-    """
+def with_figures(record: Evaluation, names: Sequence[str], good: int) -> Evaluation:
+    """Return an evaluation of two classes with more figures of its decisions, those of the label ``good``."""
     more = [name for name in (*ADDED, *MORE_VALUES) if name in names and name not in more_of(record)]
     if not more or any(isinstance(rates, ClassRates) for rates in record.groups.values()):
         return record
-    columns, signed, known = dict(record.columns), dict(record.signed), {k: dict(v) for k, v in record.ranges.items()}
+    columns, signed = dict(record.columns), dict(record.signed)
+    sizes = {attribute: dict(known) for attribute, known in record.further_sizes.items()}
     for place, (attribute, rates) in enumerate(record.groups.items()):
         prefix = f"{attribute}." if len(record.groups) > 1 else ""
         for name in more:
@@ -73,25 +65,13 @@ def with_figures(
                 columns[f"{prefix}{name}"] = selection_ratio(rates, of)
                 continue
             columns[f"{prefix}{name}_gap"], signed[f"{prefix}{name}_gap"] = worst_gap(rates, name), gaps(rates, name)
-            span = None if ranges is None or name in MORE_VALUES else ranges[attribute][name]
-            if name in MORE_VALUES:
-                span = None if ranges is None else _ratio_range(ranges[attribute])
-            elif span is None:
+            if name not in MORE_VALUES:
                 assert record.sums is not None
                 counts: Any = record.sums.groups[place]
                 margins = (Margins.of(each[:, :-1], good) for each in (counts.weight, counts.squared, counts.rows))
-                value, size = rates.rate(name), derived_share(name, *margins).size
-                span = RateRange(value, value, size / largest_effect(record, attribute))
-            if span is not None:
-                known.setdefault(attribute, {})[name] = span
-    return replace(record, columns=columns, signed=signed, ranges=known)
-
-
-def _ratio_range(known: Mapping[str, RateRange]) -> RateRange:
-    """Of actual over expected, 1 + residual / prediction, from what both can be."""
-    residual, prediction = known["residual"], known["prediction"]
-    ends = [1.0 + ratio(r, p) for r in (residual.low, residual.high) for p in (prediction.low, prediction.high)]
-    return RateRange(np.fmin.reduce(ends), np.fmax.reduce(ends), residual.least)
+                size = derived_share(name, *margins).size / largest_effect(record, attribute)
+                sizes.setdefault(attribute, {})[name] = size
+    return replace(record, columns=columns, signed=signed, further_sizes=sizes)
 
 
 def scores_of(notions: Sequence[str], task: Task) -> tuple[str, ...]:
@@ -160,26 +140,8 @@ def pooled_scores(records: Sequence[Evaluation], pooled: Evaluation) -> Evaluati
     return with_gaps(pooled, found) if found else pooled
 
 
-def published_scores(record: Evaluation, shown: Evaluation) -> Evaluation:
-    """Return the published evaluation with the gaps of scores of an exact one, to a few digits.
-
-    They are not given where a group has fewer than `LIMIT` people of a label, or is pooled with others.
-    """
-    found, hidden = {}, dict(shown.columns)
-    for place, (attribute, gaps_of) in enumerate(record.scored.items()):
-        assert record.sums is not None
-        counts: Any = record.sums.groups[place]
-        labels = counts.rows[:1, :-1].sum(axis=(0, 3))
-        if labels.min() >= LIMIT and shown.groups[attribute].levels == record.groups[attribute].levels:
-            found[attribute] = {name: each.rounded(DIGITS) for name, each in gaps_of.items()}
-            continue
-        prefix = f"{attribute}." if len(record.groups) > 1 else ""
-        hidden |= {f"{prefix}{name}_gap": np.full(record.n_models, np.nan) for name in gaps_of}
-    return with_gaps(replace(shown, columns=hidden), found) if record.scored else shown
-
-
-def worst_scores(judged: Judged, lines: Lines, settings: Settings, fewest: int = 0) -> tuple[Worst, ...]:
-    """Return the worst gaps of scores that an audit was asked for; of ``fewest`` people of each label at least."""
+def worst_scores(judged: Judged, lines: Lines, settings: Settings) -> tuple[Worst, ...]:
+    """Return the worst gaps of scores that an audit was asked for."""
     names = [name for name in SCORE_GAPS if name in settings.more]
     if not names or judged.scores is None or judged.scores.ndim != 1:
         return ()
@@ -195,9 +157,8 @@ def worst_scores(judged: Judged, lines: Lines, settings: Settings, fewest: int =
     for name in names:
         figure = SCORE_GAPS[name]
         worst = Worst(f"{name}_gap", figure.notion, figure.unit, not_compared=left_out, groups=len(groups))
-        if len(kept) > 1 and people.min() >= max(fewest, 1):
+        if len(kept) > 1 and people.min() >= 1:
             pairs = score_gaps(name, spoken[None], good, weighted)
-            pairs = pairs.rounded(DIGITS) if fewest else pairs
             low, high = ordered_pair(pairs.gap[0], len(kept))
             ends = (float(each(settings.confidence)[0]) for each in (pairs.lower, pairs.upper, pairs.floor))
             known: dict[str, Any] = dict(zip(("lower", "upper", "floor"), ends, strict=True))

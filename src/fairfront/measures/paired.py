@@ -13,27 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..objectives import Array, Attribute, Task
-from ..objectives.people import STEP
 from .counts import ratio, sums_of, weighted_sums
-from .disclosure import pool_of
 from .evaluation import Evaluation, judgement_of
-from .figures import PARTS, VALUES
-from .moves import Sided, Sides, changed_sides, moves_by_rate
+from .figures import VALUES
+from .moves import Sides, changed_sides, moves_by_rate
 from .proportions import normal_quantile
-from .published import published, published_people
-from .ranges import TableRange
-from .rates import Margins, PerGroup
 
 SHARES = ("selection", "tpr", "fpr", "error")
 MEANS = ("prediction", "mse")
-People = tuple[Margins, Margins, TableRange]
 
 
 def rounded(values: ArrayLike, digits: int = 6, figure: str = "") -> list[Any]:
@@ -102,30 +95,19 @@ def effective_rows(columns: Array) -> Array:
     return np.asarray(columns.sum(axis=0) ** 2 / np.where(squared > 0, squared, 1.0))
 
 
-def mean_changes(values: NDArray[Any], plain: int, columns: Array, people: Array, confidence: float) -> Change:
-    """Of weighted means of N models against one of them in each column of weights (n, q), (N, q).
-
-    ``people`` (q,) are published over exact rows.
-    """
+def mean_changes(values: NDArray[Any], plain: int, columns: Array, confidence: float) -> Change:
+    """Of weighted means of N models against one of them in each column of weights (n, q), (N, q)."""
     before, total = values[plain], columns.sum(axis=0)
     mean = ratio(weighted_sums(values, columns, lambda block: block - before), total)
     square = ratio(weighted_sums(values, columns, lambda block: (block - before) ** 2), total)
-    return mean_change(mean, square, effective_rows(columns) * people, confidence)
+    return mean_change(mean, square, effective_rows(columns), confidence)
 
 
-def share_changes(
-    values: NDArray[np.bool_], plain: int, columns: Array, weight: Array, sides: Sides, people: Array, confidence: float
-) -> Change:
-    """Of weighted shares, as `mean_changes`; ``sides`` are the rows, as published, that came in and went out."""
-    before, total = values[plain], columns.sum(axis=0)
-    size = effective_rows(columns) * people
-    exact = changed_sides(values, before, columns / weight[:, None])
-    weights = changed_sides(values, before, columns)
-    scale, unit = np.nan_to_num(ratio(size, total * people)), np.nan_to_num(ratio(total, (columns > 0).sum(axis=0)))
-    gained, lost = (
-        np.where(all_rows > 0, w * np.nan_to_num(ratio(shown, all_rows)), shown * unit) * scale
-        for w, shown, all_rows in zip(weights, sides, exact, strict=True)
-    )
+def share_changes(values: NDArray[np.bool_], plain: int, columns: Array, confidence: float) -> Change:
+    """Of weighted shares, as `mean_changes`."""
+    size = effective_rows(columns)
+    scale = np.nan_to_num(ratio(size, columns.sum(axis=0)))
+    gained, lost = (side * scale for side in changed_sides(values, values[plain], columns))
     return share_change(gained, lost, size, confidence)
 
 
@@ -139,7 +121,7 @@ class GroupChanges:
     levels: tuple[str, ...]
     member: Array
     changes: dict[str, Change]
-    sides: dict[str, Sided]
+    sides: dict[str, Sides]
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,8 +129,7 @@ class PairedRows:
     """Rows with the decisions of N models, to compare each with the ``plain`` one; it is never stored.
 
     ``decided`` (N, n) says who is decided favourably and ``wrong`` (N, n) where the decision is not the label; for
-    regression they are the predictions and the squared errors. ``record`` judges the models on these rows, with exact
-    counts; what is told is made of published ones unless ``small`` is 0.
+    regression they are the predictions and the squared errors. ``record`` judges the models on these rows.
     """
 
     task: Task
@@ -160,7 +141,6 @@ class PairedRows:
     wrong: NDArray[Any]
     record: Evaluation
     confidence: float
-    small: int = 0
 
     @classmethod
     def of(
@@ -184,11 +164,6 @@ class PairedRows:
     def regression(self) -> bool:
         return self.task.kind == "regression"
 
-    @cached_property
-    def shown(self) -> Evaluation:
-        """Return the judgement as it is told."""
-        return published(self.record, self.task) if self.small else self.record
-
     def values(self, rate: str) -> NDArray[Any]:
         """What a rate is the mean of, (N, n)."""
         return self.wrong if rate in ("error", "mse") else self.decided
@@ -199,62 +174,26 @@ class PairedRows:
         return np.column_stack([member * among[:, None], among])
 
     def by_group(self, place: int) -> GroupChanges:
-        """Compare the groups of an attribute; changes are differences of the rates as they are told."""
-        rates, (member, people) = self.shown.groups[self.attributes[place].name], self._pooled(place)
-        sides: dict[str, Sided] = {}
+        """Compare the groups of an attribute; changes are differences of the rates of the judgement."""
+        attribute = self.attributes[place]
+        rates, member = self.record.groups[attribute.name], attribute.membership()
+        sides: dict[str, Sides] = {}
         if not self.regression:
-            shown = people and (people[0], people[2])
-            sides = moves_by_rate(self.decided, self.wrong, self.plain, self.good, member, shown)
+            sides = moves_by_rate(self.decided, self.wrong, self.plain, self.good, member)
         changes, c = {}, member.shape[1]
         for rate in MEANS if self.regression else SHARES:
-            columns, values = self.columns(member, rate), rates.rate(rate)
-            moved = sides[rate].most if rate in sides else None
-            change = self._change(rate, columns, moved, self._people(rates, rate, columns, people))
+            values, change = rates.rate(rate), self._change(rate, self.columns(member, rate))
             changes[rate] = change.moved_to(np.column_stack([values - values[self.plain], change.value[:, c:]]))
         return GroupChanges(rates.levels, member, changes, sides)
 
-    def overall(self, first: GroupChanges) -> dict[str, Change]:
-        """Compare all rows, (N,) each; ``first`` is of any attribute."""
-        found, shown = {}, {"error": "error", "selection": "approval_rate"}
-        for rate, column in ({"mse": "mse"} if self.regression else shown).items():
-            sides = None
-            if rate in first.sides:
-                up, down = first.sides[rate].most
-                sides = up[:, -1:], down[:, -1:]
-            change = self._change(rate, self.weight[:, None], sides, np.ones(1)).columns(0)
-            found[rate] = change.moved_to(self.shown[column] - self.shown[column][self.plain])
+    def overall(self) -> dict[str, Change]:
+        """Compare all rows, (N,) each."""
+        found, columns = {}, {"error": "error", "selection": "approval_rate"}
+        for rate, column in ({"mse": "mse"} if self.regression else columns).items():
+            change = self._change(rate, self.weight[:, None]).columns(0)
+            found[rate] = change.moved_to(self.record[column] - self.record[column][self.plain])
         return found
 
-    def _change(self, rate: str, columns: Array, sides: Sides | None, people: Array) -> Change:
-        values = self.values(rate)
-        if sides is None:
-            return mean_changes(values, self.plain, columns, people, self.confidence)
-        return share_changes(values, self.plain, columns, self.weight, sides, people, self.confidence)
-
-    def _pooled(self, place: int) -> tuple[Array, People | None]:
-        """Members (n, c) of an attribute's groups, and what `published_people` has of these and of no group.
-
-        Groups of a few people are together, as in `published`, unless counts are exact.
-        """
-        attribute, sums = self.attributes[place], self.record.sums
-        member = attribute.membership()
-        if not self.small:
-            return member, None
-        pool = pool_of(attribute.levels, member.sum(axis=0))
-        joined = np.column_stack([member[:, list(some)].sum(axis=1) for some in pool.members])
-        if self.regression or sums is None:
-            return joined, None
-        counts: Any = sums.groups[place].pooled((*pool.members, (len(attribute.levels),)))
-        half = STEP / 2 if attribute.is_proxy else STEP // 2
-        return joined, published_people(counts.rows, self.task.favourable, half=half)
-
-    def _people(self, rates: PerGroup, rate: str, columns: Array, people: People | None) -> Array:
-        """Published over exact rows behind a rate, of every group and of everyone, (c + 1,)."""
-        if not self.small:
-            return np.ones(columns.shape[1])
-        behind = (columns / self.weight[:, None]).sum(axis=0)
-        shown, everyone = rates.n, behind[-1]
-        if people is not None:
-            groups, all_rows = (getattr(each, PARTS[rate][1]) for each in people[:2])
-            shown, everyone = groups[:-1], all_rows[0]
-        return np.nan_to_num(ratio(np.append(shown, everyone), behind))
+    def _change(self, rate: str, columns: Array) -> Change:
+        change = mean_changes if self.regression else share_changes
+        return change(self.values(rate), self.plain, columns, self.confidence)

@@ -7,7 +7,7 @@ of their rates: what other rows of the same population would show of the populat
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -20,12 +20,10 @@ from ..validation import check_confidence
 from .evaluation import Evaluation
 from .figures import Column, larger_is_better
 from .intervals import SKEW, bonferroni, rows_behind
-from .moments import LEVELS, Moments, critical_values, least_variance
-from .notion_figures import SCORES
+from .moments import Moments, critical_values, least_variance
 from .proportions import normal_quantile
 from .rates import GroupRates
 from .score_gaps import PairGaps
-from .spans import RateRange
 
 DRAWS = 1_000
 FOLDS = "folds"
@@ -48,8 +46,6 @@ def has_ends(record: Evaluation, name: str) -> bool:
         return False
     if not column.gap:
         return column.figure in ("error", "selection_ratio") and record.labels is not None
-    if column.figure in SCORES and not _scored(record, name):  # hidden, of few people of a label
-        return False
     if record.errors:
         return all(column.figure in known for known in record.errors.values())
     return all(isinstance(rates, GroupRates) for rates in record.groups.values())
@@ -65,34 +61,18 @@ def together(record: Evaluation, name: str, confidence: float) -> Array:
 def critical(record: Evaluation, name: str, confidence: float) -> float:
     """Return z such that a column's ends at z hold for all models and pairs of groups with this confidence.
 
-    From covariances where they are there, else as files say, of the next higher level; else Bonferroni's.
+    From covariances where they are there, else Bonferroni's.
     """
     least = normal_quantile(check_confidence(confidence))
     if moments := _moments(record, name):
         found = critical_values(moments, [confidence], relative=Column.of(name).kind == "selection_ratio")
         return max(least, float(found[0]))
-    known = [z for level, z in zip(LEVELS, record.critical.get(name, ()), strict=False) if level >= confidence - 1e-12]
-    if known:
-        return max(least, float(known[0]))
     pairs = 1
     for part in record.parts(name):
         if Column.of(part).kind != "error":
             c = len(_groups(record, part)[1].levels)
             pairs += c * (c - 1) // 2
     return normal_quantile(bonferroni(confidence, pairs * record.n_models))
-
-
-def critical_table(record: Evaluation) -> dict[str, Array]:
-    """Return the critical values of `LEVELS` of every column with ends, rounded up: what files have of covariances."""
-    if record.sums is None or record.sums.spreads is None:
-        return record.critical
-    names = dict.fromkeys([*record.columns, *(Column.of(name).kind for name in record.columns)])
-    found = {}
-    for name in names:
-        if has_ends(record, name) and (moments := _moments(record, name)):
-            relative = Column.of(name).kind == "selection_ratio"
-            found[name] = np.ceil(critical_values(moments, relative=relative) * 100.0) / 100.0
-    return found
 
 
 def _groups(record: Evaluation, part: str) -> tuple[str, GroupRates]:
@@ -103,7 +83,7 @@ def _groups(record: Evaluation, part: str) -> tuple[str, GroupRates]:
 def _moments(record: Evaluation, name: str) -> list[tuple[Moments, Array, bool]]:
     """Return moments of what a column is made of, their least variances, and whether groups are compared.
 
-    None where covariances are not known: of read files, of gaps of scores, and of shares of decisions.
+    None where covariances are not known: of many models, of gaps of scores, and of shares of decisions.
     """
     return [] if record.sums is None or record.sums.spreads is None else list(_known_moments(record, name))
 
@@ -146,15 +126,14 @@ def widened(record: Evaluation, factor: float) -> Evaluation:
         name: {mean: each * (1.0 if mean.endswith(SKEW) else np.sqrt(factor)) for mean, each in found.items()}
         for name, found in record.errors.items()
     }
-    ranges = {
-        name: {rate: replace(each, least=each.least / factor) for rate, each in known.items()}
-        for name, known in record.ranges.items()
+    further = {
+        name: {rate: size / factor for rate, size in known.items()} for name, known in record.further_sizes.items()
     }
     scored = {
         name: {figure: replace(each, error=each.error * np.sqrt(factor)) for figure, each in known.items()}
         for name, known in record.scored.items()
     }
-    return replace(record, sizes=sizes, design=design, errors=errors, ranges=ranges, scored=scored)
+    return replace(record, sizes=sizes, design=design, errors=errors, further_sizes=further, scored=scored)
 
 
 def less_sure(record: Evaluation, folds: int) -> Evaluation:
@@ -166,17 +145,16 @@ def less_sure(record: Evaluation, folds: int) -> Evaluation:
 
 
 class Normals(NamedTuple):
-    """Rates of groups, (N, c), least and most that they can be, and the variance of each."""
+    """Rates of groups, (N, c), and the variance of each."""
 
-    low: Array
-    high: Array
+    mean: Array
     variance: Array
 
     @property
     def worst(self) -> Array:
-        """Return E max |T_a - T_b + e_a - e_b| over pairs of groups, (N,), at most; NaN with fewer than two groups."""
-        known = ~np.isnan(self.low)
-        found = np.full(len(self.low), np.nan)
+        """Return E max |T_a - T_b + e_a - e_b| over pairs of groups, (N,); NaN with fewer than two groups."""
+        known = ~np.isnan(self.mean)
+        found = np.full(len(self.mean), np.nan)
         for row in np.unique(known, axis=0):
             models = np.flatnonzero((known == row).all(axis=1))
             if row.sum() >= 2:
@@ -187,33 +165,31 @@ class Normals(NamedTuple):
         return Normals(*(each[np.ix_(models, groups)] for each in self))
 
     def _worst(self) -> Array:
-        if self.low.shape[1] == 2:
-            far = np.maximum(self.high[:, 0] - self.low[:, 1], self.high[:, 1] - self.low[:, 0])
-            return folded(far, self.variance.sum(axis=1))
-        return self._drawn(lambda low, high: high.max(axis=2) - low.min(axis=2))
+        if self.mean.shape[1] == 2:
+            return folded(np.abs(self.mean[:, 0] - self.mean[:, 1]), self.variance.sum(axis=1))
+        return self._drawn(lambda rates: np.asarray(rates.max(axis=2) - rates.min(axis=2)))
 
     @property
     def ratio(self) -> Array:
-        """Return E of the lowest rate over the highest, (N,), at least."""
-        some = np.where(np.isnan(self.low), 0.5, 0.0)  # groups without a rate take no part
-        whole = Normals(np.nan_to_num(self.low), np.nan_to_num(self.high), np.nan_to_num(self.variance))
+        """Return E of the lowest rate over the highest, (N,)."""
+        absent = np.isnan(self.mean)  # groups without a rate take no part
+        whole = Normals(np.nan_to_num(self.mean), np.nan_to_num(self.variance))
 
-        def ratio(low: Array, high: Array) -> Array:
-            least = np.where(some[None, : low.shape[1]] > 0, np.inf, np.clip(low, 0.0, 1.0)).min(axis=2)
-            most = np.where(some[None, : low.shape[1]] > 0, 0.0, np.clip(high, 1e-9, 1.0)).max(axis=2)
+        def ratio(rates: Array) -> Array:
+            least = np.where(absent, np.inf, np.clip(rates, 0.0, 1.0)).min(axis=2)
+            most = np.where(absent, 0.0, np.clip(rates, 1e-9, 1.0)).max(axis=2)
             return np.asarray(np.minimum(least / most, 1.0))
 
         return whole._drawn(ratio, every=True)
 
-    def _drawn(self, figure: object, every: bool = False) -> Array:
+    def _drawn(self, figure: Callable[[Array], Array], every: bool = False) -> Array:
         """Return the mean of a figure of rates (draws, N, c) over draws with a fixed seed."""
-        noise = np.random.default_rng(0).standard_normal((DRAWS, 1, self.low.shape[1]))
-        step = len(self.low) if every else max(1, BLOCK // (DRAWS * self.low.shape[1]))
+        noise = np.random.default_rng(0).standard_normal((DRAWS, 1, self.mean.shape[1]))
+        step = len(self.mean) if every else max(1, BLOCK // (DRAWS * self.mean.shape[1]))
         parts = []
-        for start in range(0, len(self.low), step):
+        for start in range(0, len(self.mean), step):
             at = slice(start, start + step)
-            moved = noise * np.sqrt(self.variance[at])
-            parts.append(figure(self.low[at] + moved, self.high[at] + moved).mean(axis=0))  # type: ignore[operator]
+            parts.append(figure(self.mean[at] + noise * np.sqrt(self.variance[at])).mean(axis=0))
         return np.concatenate(parts)
 
 
@@ -239,7 +215,7 @@ def _mean_worst(gap: Array, variance: Array) -> Array:
 
 
 def expected(record: Evaluation, name: str) -> Array:
-    """Return the expected value of a gap or of the selection ratio, (N,), the worst that rounded counts allow.
+    """Return the expected value of a gap or of the selection ratio, (N,).
 
     Of several attributes (and classes) it is the largest, of ratios the smallest; other columns are as observed.
     """
@@ -260,36 +236,29 @@ def shown_by_test(record: Evaluation, name: str, place: int, n: float) -> tuple[
         noise = pairs.error**2 * (record.n / n)
         none.append(_mean_worst(0.0 * pairs.gap, noise)[0])
         own.append(_mean_worst(pairs.gap, pairs.error**2 + noise)[0])
-    for each in () if none else _normals(record, name, place, shown=True):
-        middle = np.nanmean(0.5 * (each.low + each.high), axis=1, keepdims=True) + 0.0 * each.low
+    for each in () if none else _normals(record, name, place):
+        middle = np.nanmean(each.mean, axis=1, keepdims=True) + 0.0 * each.mean
         noise = each.variance * (record.n / n)
-        none.append(Normals(middle, middle, noise).worst[0])
-        own.append(Normals(each.low, each.high, each.variance + noise).worst[0])
+        none.append(Normals(middle, noise).worst[0])
+        own.append(Normals(each.mean, each.variance + noise).worst[0])
     return float(np.max(none)), float(np.max(own))
 
 
-def _normals(record: Evaluation, name: str, place: int | None = None, *, shown: bool = False) -> Iterator[Normals]:
-    """Yield rates and variances behind a column, per attribute and class; of one model where its place is given.
-
-    Rates are ranges where counts are rounded, unless they are taken as ``shown``.
-    """
+def _normals(record: Evaluation, name: str, place: int | None = None) -> Iterator[Normals]:
+    """Yield rates and variances behind a column, per attribute and class; of one model where its place is given."""
     models = slice(None) if place is None else slice(place, place + 1)
     for part in record.parts(name):
         column = Column.of(part)
         attribute, rates = _groups(record, part)
         rate = "selection" if column.figure == "selection_ratio" else column.figure
-        span = record.span(attribute, rate).take(models)
-        if shown:
-            value = rates.rate(rate)[models]
-            span = RateRange(value, value, span.least)
         if not isinstance(rates, GroupRates):
-            yield Normals(span.low, span.high, record.errors[attribute][rate][models] ** 2)
+            yield Normals(rates.rate(rate)[models], record.errors[attribute][rate][models] ** 2)
             continue
-        low, high, size = span.low, span.high, span.least
-        if low.ndim == 2:
-            low, high, size = low[:, :, None], high[:, :, None], size[:, None]
-        widest = np.clip(0.5, low, high)
+        sample = record.sample(attribute, rate).take(models)
+        mean, size = sample.value, sample.size
+        if mean.ndim == 2:
+            mean, size = mean[:, :, None], size[:, None]
         few = np.where(size > 0, size, 1.0)
-        variance = np.maximum(widest * (1.0 - widest) / few, least_variance(widest, few))
-        for k in range(low.shape[2]):
-            yield Normals(low[:, :, k], high[:, :, k], variance[:, :, k])
+        variance = np.maximum(mean * (1.0 - mean) / few, least_variance(mean, few))
+        for k in range(mean.shape[2]):
+            yield Normals(mean[:, :, k], variance[:, :, k])

@@ -12,17 +12,16 @@ right is taken for granted, and the sampling error of rates is not in the bounds
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..objectives import Array
-from ..objectives.people import FEWEST
-from .disclosure import any_small_cell
+from ..objectives import Array, Attribute, Task
+from .evaluation import Evaluation
 
 if TYPE_CHECKING:
     from .judged import Judged
@@ -30,14 +29,10 @@ if TYPE_CHECKING:
 
 Mask = NDArray[np.bool_]
 FIGURES = ("selection", "tpr", "fpr", "error")
-DIGIT, TOLD = 1, 100.0
-"""Digits of probabilities that make a coarse proxy, and steps per unit to which files round bounds, outwards."""
-
-
-def outwards(low: Array, high: Array) -> tuple[Array, Array]:
-    """Return ends of gaps as files have them, which are wider."""
-    ends = np.floor(low * TOLD) / TOLD, np.ceil(high * TOLD) / TOLD
-    return np.maximum(ends[0], -1.0), np.minimum(ends[1], 1.0)
+DIGIT = 1
+"""Digits of probabilities that make a coarse proxy."""
+FEWEST = 10
+"""Rows that share a proxy value on average, at least, where the proxy is not coarse."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +43,6 @@ class ProxyBound:
     between: tuple[str, str]
     low: float
     high: float
-
-    def rounded(self) -> ProxyBound:
-        low, high = outwards(np.array(self.low), np.array(self.high))
-        return ProxyBound(self.figure, self.between, float(low), float(high))
 
     @property
     def plain(self) -> dict[str, Any]:
@@ -135,26 +126,6 @@ def bounds_of(judged: Judged, lines: Sequence[Lines]) -> dict[str, tuple[ProxyBo
     }
 
 
-def published_bounds(bounds: tuple[ProxyBound, ...], names: Sequence[str], rows: Array) -> tuple[ProxyBound, ...]:
-    """Return wider bounds, of groups without a small count: of probabilities near 0 and 1 they are nearly exact rates.
-
-    ``rows`` are exact counts of groups and other lines by label and decision, ``names`` those of the lines.
-    """
-    kept = {name for name, own in zip(names, rows, strict=False) if not any_small_cell(own[None, None])}
-    return tuple(each.rounded() for each in bounds if kept.issuperset(each.between))
-
-
-def unpublished(exact: Mapping[str, Sequence[ProxyBound]], told: Mapping[str, Sequence[ProxyBound]]) -> tuple[str, ...]:
-    """Say of which groups bounds are not published."""
-    said = []
-    for attribute, some in exact.items():
-        shown = {name for each in told[attribute] for name in each.between}
-        left = dict.fromkeys(name for each in some for name in each.between if name not in shown)
-        if left:
-            said.append(f"Bounds of {attribute} are not published of groups with a small count: {', '.join(left)}.")
-    return tuple(said)
-
-
 def worst_bounds(decided: Mask, labelled: Mask, shares: Array, weight: Array | None) -> dict[str, tuple[Array, Array]]:
     """Return the smallest and the largest worst gap of every figure, (N,), of decisions (N, n)."""
     found: dict[str, tuple[Array, Array]] = {
@@ -169,6 +140,25 @@ def worst_bounds(decided: Mask, labelled: Mask, shares: Array, weight: Array | N
             apart = np.maximum(np.maximum(ends[:, 0], -ends[:, 1]), 0.0)
             least[place] = apart.max() if len(ends) else np.nan
     return found
+
+
+def with_bounds(
+    record: Evaluation,
+    decided: NDArray[Any],
+    task: Task,
+    labels: NDArray[Any],
+    attributes: Sequence[Attribute],
+    weight: Array | None,
+) -> Evaluation:
+    """Add what worst gaps between people can be, of groups given as probabilities."""
+    columns = dict(record.columns)
+    for attribute in attributes if task.kind == "binary" else ():
+        if attribute.shares is not None:
+            prefix = f"{attribute.name}." if len(attributes) > 1 else ""
+            known = (decided == (task.favourable == 1), labels == task.favourable)
+            for name, (least, most) in worst_bounds(*known, attribute.shares, weight).items():
+                columns |= {f"{prefix}{name}_gap_least": least, f"{prefix}{name}_gap_most": most}
+    return replace(record, columns=columns)
 
 
 def bound_sentences(attribute: str, bounds: tuple[ProxyBound, ...]) -> tuple[str, ...]:

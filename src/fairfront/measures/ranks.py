@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from ..objectives import Array
 from .counts import ratio
-from .moves import changed_sides
 from .paired import Change, share_changes
 from .proportions import normal_quantile
 from .scores import ScoredRows, drawn, figures_of
@@ -59,9 +58,7 @@ def _distances(
     own: Change, above: Flags, positive: Flags, weight: Array, plain: int, confidence: float
 ) -> tuple[Change, Change]:
     """Return KS and its differences from the rows (N, n) above the cut-off where each model reaches it."""
-    columns = np.column_stack([positive * weight, ~positive * weight])
-    rows = changed_sides(above, above[plain], columns / weight[:, None])
-    change = share_changes(above, plain, columns, weight, rows, np.ones(2), confidence)
+    change = share_changes(above, plain, np.column_stack([positive * weight, ~positive * weight]), confidence)
     return own, change.columns(0).less(change.columns(1))
 
 

@@ -19,7 +19,6 @@ from ..objectives import Array
 from ..records import Record
 from .counts import Counts, Means, ratio
 from .figures import MORE, MORE_PARTS, PARTS
-from .spans import RateRange
 
 DENOMINATORS = {"selection": "weight", "error": "weight", "accuracy": "weight", "tpr": "positives", "fpr": "negatives"}
 """The field of `GroupRates` that each rate is a share of."""
@@ -137,24 +136,37 @@ class GroupMeans(PerGroup):
 
 
 @dataclass(frozen=True, eq=False)
-class Share:
-    """A share of rows: its value, the effective number of rows behind it (Kish), and their number, (c,).
+class SampleRates:
+    """Rates of N models in groups, (N, c), and the effective numbers of rows behind them, (c,) or (N, c).
 
-    ``known`` is the range of the exact value where counts are rounded, (1, c).
+    Of recall both have one more axis, of classes; of all rows there is none of groups. NaN where a rate has no rows.
     """
 
     value: Array
     size: Array
+
+    def take(self, places: Any) -> SampleRates:
+        """Return the rates of some models, or those of one without its axis."""
+        size = self.size[places] if self.size.ndim == self.value.ndim else self.size
+        return SampleRates(self.value[places], size)
+
+    def among(self, groups: NDArray[np.intp]) -> SampleRates:
+        """Return the rates of some groups."""
+        return SampleRates(self.value[:, groups], self.size[groups])
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """A share of rows: its value, the effective number of rows behind it (Kish), and their number, (c,)."""
+
+    value: Array
+    size: Array
     people: Array
-    known: RateRange | None = None
 
     @property
-    def span(self) -> RateRange:
-        return self.known or RateRange(self.value[None], self.value[None], self.size)
-
-    def without(self, few: NDArray[np.bool_]) -> Share:
-        """Return the share without its value where ``few`` people are in a group."""
-        return replace(self, value=np.where(few, np.nan, self.value), size=np.where(few, 0.0, self.size))
+    def rates(self) -> SampleRates:
+        """Return the share as the rates of one model, (1, c)."""
+        return SampleRates(self.value[None], self.size)
 
 
 @dataclass(frozen=True, eq=False)

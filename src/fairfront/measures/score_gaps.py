@@ -56,9 +56,6 @@ class PairGaps:
         """Return the smallest gap that could be demonstrated, (N,): half of the widest interval."""
         return np.asarray(self._half(confidence).max(axis=1))
 
-    def rounded(self, digits: int) -> PairGaps:
-        return PairGaps(np.round(self.gap, digits), np.ceil(self.error * 10.0**digits) / 10.0**digits)
-
 
 ENDS: dict[Any, Callable[[PairGaps, float], Array]] = {
     worst_gap_upper: PairGaps.upper,

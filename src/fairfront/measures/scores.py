@@ -7,7 +7,6 @@ to the exact figure, which leaves only their spread to the bins.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -19,18 +18,15 @@ from numpy.typing import NDArray
 from ..objectives import Array
 from .calibration import logistic_line
 from .counts import ratio
-from .disclosure import in_units
 from .lines import Lines
-from .proportions import Interval, normal_quantile
-from .table_columns import APART, Settings, distance_columns, drawn_columns, drawn_error, moved, normal_columns
+from .proportions import normal_quantile
+from .table_columns import APART, Settings, distance_columns, drawn_columns, drawn_error, normal_columns
 from .worst_contrasts import Worst, worst_means
 
 BINS = 100
 BLOCK = 1 << 14
 FEW_ROWS = 500
 DRAWN = ("auc", "gini", "ks", "brier", "in_the_large", "mean_score")
-OF_BOTH_LABELS = ("auc", "gini", "ks", "slope", "slope_error")
-"""Figures that rest on the people of either label, however few they are."""
 LIMITS = {"auc": (0.0, 1.0), "gini": (-1.0, 1.0), "ks": (0.0, 1.0), "brier": (0.0, 1.0)}
 
 
@@ -128,7 +124,7 @@ def figures_of(tally: Tally) -> tuple[dict[str, float], Binned | None]:
         distance, sizes = float(np.ptp(binned.apart)), tally.size * np.array([up, down]) / (up + down)
         found |= {"auc": auc, "gini": 2.0 * auc - 1.0, "ks": distance}
         low, high = np.argsort(binned.apart, kind="stable")
-        apart = binned.apart[high], sizes[high], binned.apart[low], sizes[low], 0.0
+        apart = binned.apart[high], sizes[high], binned.apart[low], sizes[low]
         found |= dict(zip(APART, map(float, apart), strict=True))
     if tally.probability:
         line = logistic_line(tally.value, tally.up, tally.down, tally.size, -1.0 if tally.below else 1.0)
@@ -229,35 +225,10 @@ def _of_sums(sums: Array, origin: float, tally: Tally) -> dict[str, Array]:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Figures of scores by name: values (lines,), and draws of them (R, lines); whether low scores are favourable."""
+    """Figures of scores by name: values (lines,), and draws of them (R, lines)."""
 
     value: dict[str, Array]
     draws: dict[str, Array]
-    below: bool = False
-
-    def published(self, few: NDArray[np.bool_], few_labels: NDArray[np.bool_], shift: Array) -> Scores:
-        """Return figures without those of a few people, or of a few with one label; base rates shift by ``shift``."""
-        hidden = dict.fromkeys(self.value, few) | dict.fromkeys(OF_BOTH_LABELS, few | few_labels)
-        moved = {"in_the_large": shift}
-        value, draws = (
-            {name: np.where(hidden[name], np.nan, values + moved.get(name, 0.0)) for name, values in each.items()}
-            for each in (self.value, self.draws)
-        )
-        return Scores(value, draws, self.below)
-
-    def in_units(self, up: Array, down: Array) -> Scores:
-        """Return figures in units of what published rows with the favourable label and with another add, (lines,)."""
-        pairs, rows = (np.nan_to_num(ratio(np.ones(len(up)), size)) for size in (up * down, up + down))
-        of = {"auc": pairs / 2, "gini": pairs, "ks": pairs, "brier": rows, "in_the_large": rows}
-        of["mean_score"] = rows * self.value["spread"][-1]
-        value, draws = (
-            {name: in_units(values, of.get(name, 0.0)) for name, values in each.items()}
-            for each in (self.value, self.draws)
-        )
-        value["ks_unit"] = of["ks"]
-        change = value["mean_score"] - self.value["mean_score"]
-        value["in_the_large"] = self.value["in_the_large"] + (change if self.below else -change)
-        return Scores(value, draws, self.below)
 
 
 def drawn_scores(scored: ScoredRows, lines: Lines, settings: Settings) -> Scores:
@@ -272,13 +243,13 @@ def drawn_scores(scored: ScoredRows, lines: Lines, settings: Settings) -> Scores
         found.append(known[drawn_as])
     value = {name: np.array([figures[name] for figures, _ in found]) for name in found[0][0]}
     draws = {name: np.column_stack([draws[name] for _, draws in found]) for name in DRAWN}
-    return Scores(value, draws, scored.below)
+    return Scores(value, draws)
 
 
 def score_columns(
-    scores: Scores, suffix: str, lines: Lines, settings: Settings, off: Mapping[str, Interval]
+    scores: Scores, suffix: str, lines: Lines, settings: Settings
 ) -> tuple[dict[str, Array], tuple[Worst, ...]]:
-    """Names end with ``suffix``, such as [a]; exact figures can be ``off`` below and above where counts are rounded."""
+    """Names end with ``suffix``, such as [a]."""
     value, error, columns = scores.value, {"slope": scores.value["slope_error"]}, dict[str, Array]()
     for name in DRAWN:
         draws = scores.draws[name]
@@ -287,13 +258,10 @@ def score_columns(
             columns |= distance_columns(name + suffix, value, draws, lines, settings)
         else:
             columns |= drawn_columns(name + suffix, value[name], draws, lines, settings)
-        if name in off:
-            columns |= moved(columns, name + suffix, off[name], LIMITS.get(name, (-np.inf, np.inf)), lines)
     columns |= normal_columns("slope" + suffix, value["slope"], error["slope"], lines, settings)
     wide = columns[f"ks{suffix}_upper"] - columns[f"ks{suffix}_lower"]
     error["ks"] = wide / (2.0 * normal_quantile(settings.confidence))
-    known = {name: (value[name], error[name], lines, settings, off.get(name)) for name in (*DRAWN, "slope")}
-    worst = tuple(worst_means(name + suffix, *each) for name, each in known.items())
+    worst = tuple(worst_means(name + suffix, value[name], error[name], lines, settings) for name in (*DRAWN, "slope"))
     spread = np.full(len(lines.names), value["spread"][-1])  # gaps of the mean score in deviations of all rows' scores
     for end in ("", "_lower", "_upper"):
         columns[f"smd{suffix}{end}"] = ratio(columns[f"mean_score{suffix}_gap{end}"], spread)

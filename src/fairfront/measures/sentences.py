@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,6 @@ from numpy.typing import NDArray
 
 from ..exceptions import spelled
 from .figures import MORE, MORE_VALUES, RATIOS, SCORE_GAPS, SCORED, SHARES, VALUES, Column, not_defined, rate_words
-from .spans import with_ends
 
 if TYPE_CHECKING:
     from .group_table import GroupTable
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 
 NONE = np.array([np.nan])
 ADDED = MORE | SCORE_GAPS | MORE_VALUES
-ENDS = ("", "_lower", "_upper", "_least", "_most")
+ENDS = ("", "_lower", "_upper")
 
 
 def notion_sentences(judged: Judged, more: Sequence[str] = ()) -> tuple[str, ...]:
@@ -81,11 +79,10 @@ def pooled_sentences(lines: Lines, columns: Mapping[str, list[Any]]) -> Iterator
             ("selection_gap", "selection gap", ".4g"),
             ("selection_over_reference", "ratio of selection rates", ".3f"),
         ):
-            value, low, high, *ends = (columns[key + end][i] for end in ENDS if key + end in columns)
+            value, low, high = (columns[key + end][i] for end in ENDS)
             if not isinstance(value, str):
                 upper = "or more" if isinstance(high, str) else f"to {high:{form}}"
-                ends = [math.inf if isinstance(end, str) else end for end in ends] if ends != [value, value] else []
-                said.append(f"{what} {with_ends(f'{value:{form}}', ends)} ({low:{form}} {upper})")
+                said.append(f"{what} {value:{form}} ({low:{form}} {upper})")
         if said:
             yield (
                 f"{lines.attribute}: within levels of the control features, {group} against "
@@ -104,7 +101,6 @@ def found_sentences(table: GroupTable, confidence: float) -> Iterator[str]:
             yield f"{attribute}: {name} has too few rows (fewer than {table.lines.min_size}) and is not compared."
 
 
-PERHAPS = "perhaps (rounded counts leave open which pair it is) "
 SPOKEN = {"tpr_gap": "TPR gap", "fpr_gap": "FPR gap", "odds_gap": "gap", "in_the_large_gap": "gap"}
 """Contrasts whose name is not the one of their column; the notion says the rest."""
 
@@ -115,7 +111,6 @@ def _worst_sentence(worst: Worst, confidence: float) -> str:
     if worst.value != worst.value:
         return f"{what}: {not_defined(worst.figure)}."
     (low, high), (few, many), rate = worst.between, worst.people, "value"
-    perhaps = "" if worst.sure else PERHAPS
     one, other = low, high
     if few == few:  # people are counted
         one, other, rate = f"{low} ({few:.0f} people)", f"{high} ({many:.0f})", "rate"
@@ -125,11 +120,10 @@ def _worst_sentence(worst: Worst, confidence: float) -> str:
         over = f"{left}; not compared: {', '.join(worst.not_compared)}"
     if worst.figure in RATIOS:
         ends = f"{sure} interval {worst.lower:.3f} to {worst.upper:.3f} over all pairs"
-        times = with_ends(f"{worst.value:.3f}", worst.ends)
-        return f"{what}: {perhaps}{one} has {times} times the rate of {other} ({ends}){over}."
-    lower = f"; {low} has the lower {rate}" if worst.value > 0 and worst.sure else ""
+        return f"{what}: {one} has {worst.value:.3f} times the rate of {other} ({ends}){over}."
+    lower = f"; {low} has the lower {rate}" if worst.value > 0 else ""
     return (
-        f"{what}: {with_ends(f'{worst.value:.4g}', worst.ends)} {perhaps}between {one} and {other}, "
+        f"{what}: {worst.value:.4g} between {one} and {other}, "
         f"{sure} upper bound {worst.upper:.4g}{bound_words(worst.between, worst.upper_between)} over all pairs "
         f"({worst.unit}){lower}{over}."
     )

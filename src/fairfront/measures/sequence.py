@@ -52,27 +52,19 @@ def _claims(record: Evaluation, part: str, confidence: float) -> Iterator[Array]
         half = normal_quantile(confidence) * pairs.error
         yield from (pairs.gap + half, half - pairs.gap)
     elif isinstance(rates, GroupRates) and (of := RATIO_OF.get(column.figure)):
-        low, high = ratio_ends(record.span(attribute, of), one, other, confidence)
+        low, high = ratio_ends(record.sample(attribute, of), one, other, confidence)
         with np.errstate(divide="ignore"):
             yield from (low, 1.0 / high)
-    elif isinstance(rates, GroupRates) and column.gap and _known(record, attribute, column.figure):
-        low, high = gap_interval(record.span(attribute, column.figure), one, other, confidence, claimed=True)
+    elif isinstance(rates, GroupRates) and column.gap:
+        low, high = gap_interval(record.sample(attribute, column.figure), one, other, confidence, claimed=True)
         yield from (high, -low)
-    elif column.gap and column.figure in record.errors.get(attribute, {}):
-        span, reach = (
-            record.span(attribute, column.figure),
-            mean_reach(record.errors[attribute], column.figure, confidence),
-        )
+    elif rates is not None and column.gap and column.figure in (known := record.errors.get(attribute, {})):
+        mean, reach = rates.rate(column.figure), mean_reach(known, column.figure, confidence)
         half = np.hypot(reach[:, one], reach[:, other])
-        yield span.high[:, one] - span.low[:, other] + half
-        yield span.high[:, other] - span.low[:, one] + half
+        yield mean[:, one] - mean[:, other] + half
+        yield mean[:, other] - mean[:, one] + half
     else:
         yield record.figure(part, confidence)
-
-
-def _known(record: Evaluation, attribute: str, rate: str) -> bool:
-    rates = record.groups[attribute]
-    return isinstance(rates, GroupRates) and rate in (*rates.names, *record.ranges.get(attribute, {}))
 
 
 def reach(values: Array, starts: Sequence[int] = ()) -> Array:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,10 +12,6 @@ from scipy.stats import fisher_exact
 from ..objectives import Array
 from .counts import ratio
 from .proportions import normal_quantile, share
-
-Ends = tuple[Array, Array]
-JUMPS = 0.05
-"""More than the share by which tables within a range have been found beyond those at its ends."""
 
 
 def smallest_detectable_gap(
@@ -65,38 +60,6 @@ def deviations(s1: Array, n1: Array, s2: Array, n2: Array) -> Array:
     return np.where((n1 > 0) & (n2 > 0), np.nan_to_num(ratio(share(s1, n1) - share(s2, n2), spread)), np.nan)
 
 
-def two_by_two_ends(p1: Ends, n1: Ends, p2: Ends, n2: Ends) -> tuple[Ends, Ends]:
-    """Return the ends of `two_by_two` where rates and numbers of rows are known up to theirs: p-values and deviations.
-
-    Standard deviations rise with the first rate and fall with the second, and away from 0 with either number of rows.
-    Fisher's p falls as they do but for single rows, so that those next to the ends are looked at as well, and its ends
-    are moved outward by `JUMPS` of them; where the rates may be equal it may be 1.
-    """
-    apart = [
-        deviations(one * size1, size1, other * size2, size2)
-        for one, other, (size1, size2) in product(p1, p2, zip(n1, n2, strict=True))
-    ]
-    above = p1[0] > p2[1]
-    near = np.where(above, p1[0], p1[1]), np.where(above, p2[1], p2[0])
-    least = [_beside(one, n1[1], other, n2[1]) for one, other in ((p1[1], p2[0]), (p1[0], p2[1]))]
-    most = np.fmin((1.0 + JUMPS) * np.fmax.reduce(_beside(near[0], n1[0], near[1], n2[0])), 1.0)
-    most = np.where((p1[0] <= p2[1]) & (p2[0] <= p1[1]), 1.0, most)
-    found = np.fmin.reduce(np.concatenate(least)) / (1.0 + JUMPS), most
-    return found, (np.fmin.reduce(apart), np.fmax.reduce(apart))
-
-
-def _beside(p1: Array, n1: Array, p2: Array, n2: Array) -> Array:
-    """Return Fisher's p of the counts of two rates, and of one row more or less in either, (9, ...)."""
-    known = ~np.isnan(p1 * n1 + p2 * n2)
-    p1, n1, p2, n2 = (np.where(known, each, 0.0) for each in (p1, n1, p2, n2))
-    rows = np.rint(n1), np.rint(n2)
-    found = []
-    for moved in product((-1.0, 0.0, 1.0), repeat=2):
-        one, other = (np.clip(np.rint(p * n) + by, 0.0, n) for p, n, by in zip((p1, p2), rows, moved, strict=True))
-        found.append(np.where(known, two_by_two(one, rows[0], other, rows[1])[0], np.nan))
-    return np.array(found)
-
-
-@lru_cache(maxsize=4096)  # the same counts come again and again, as exact and as published
+@lru_cache(maxsize=4096)  # the same counts come again and again
 def _fisher(s1: float, n1: float, s2: float, n2: float) -> float:
     return float(fisher_exact([[s1, n1 - s1], [s2, n2 - s2]])[1])

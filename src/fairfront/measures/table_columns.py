@@ -6,6 +6,7 @@ reference), ``f_gap_lower`` and ``f_gap_upper``; NaN where there is no value, wi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,14 +16,12 @@ import numpy as np
 from ..objectives import Array
 from ..validation import check_confidence
 from .counts import ratio
-from .disclosure import Cell, in_units
 from .figures import Column, figure_of
-from .intervals import bonferroni, gap_interval, katz_span, share_interval
+from .intervals import bonferroni, gap_interval, share_interval
 from .lines import COMPARED, Lines
-from .proportions import Interval, newcombe, normal_quantile
+from .proportions import Interval, katz, newcombe, normal_quantile
 from .rates import Share
-from .significance import smallest_detectable_gap, two_by_two, two_by_two_ends
-from .spans import NOTABLE, Range
+from .significance import smallest_detectable_gap, two_by_two
 
 BEHIND = {
     "selection_over_reference": "selection",
@@ -32,13 +31,33 @@ BEHIND = {
     "smd": "mean_score",
 }
 """The figure behind each contrast that is not a plain gap."""
-APART = ("ks_higher", "ks_higher_rows", "ks_lower_share", "ks_lower_rows", "ks_unit")
-"""The two shares that KS is the difference of, the effective rows behind each, and the unit that KS is told in."""
+APART = ("ks_higher", "ks_higher_rows", "ks_lower_share", "ks_lower_rows")
+"""The two shares that KS is the difference of, and the effective rows behind each."""
 DETECTABLE = Column("detectable", gap=True)
-RATES = 21
-"""Rates between two ends at which the detectable gap is looked at: it is largest somewhere near 1/2."""
-FINE = 5e-5
-"""How far apart the ends of a p-value are before they are written: what its four digits show."""
+NO_BOUND = "no bound: nobody of the other group may have it"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """An entry of a table: a value, or the reason why there is none.
+
+    ``meant`` is false where no comparison was meant: for the reference, for all rows, for groups that are too small.
+    """
+
+    value: Any = None
+    reason: str = ""
+    meant: bool = True
+
+    @property
+    def plain(self) -> Any:
+        if not self.reason:
+            return plain_number(self.value)
+        return f"not defined: {self.reason}" if self.meant else self.reason
+
+
+def plain_number(value: Any) -> Any:
+    """Return a value for JSON, which has no word for infinity."""
+    return NO_BOUND if isinstance(value, float) and math.isinf(value) else value
 
 
 @dataclass(frozen=True)
@@ -75,103 +94,35 @@ def with_gaps(name: str, value: Array, interval: Interval, gap_interval: Interva
 
 
 def share_columns(name: str, share: Share, lines: Lines, settings: Settings) -> dict[str, Array]:
-    span, r, line = share.span, lines.reference, np.arange(len(share.value))
+    line = np.arange(len(share.value))
     lower, upper = (
-        np.where(np.isnan(share.value), np.nan, end[0]) for end in share_interval(span, settings.confidence)
+        np.where(np.isnan(share.value), np.nan, end[0]) for end in share_interval(share.rates, settings.confidence)
     )
-    gaps = gap_interval(span, line, np.full(len(line), r), settings.of_gap(lines))
-    columns = with_gaps(name, share.value, (lower, upper), (gaps[0][0], gaps[1][0]), lines)
-    if share.known is not None:
-        least, most = span.low[0], span.high[0]
-        gap = [np.where(lines.compared, ends, np.nan) for ends in (least - most[r], most - least[r])]
-        columns |= end_columns(name, Range(share.value, least, most))
-        columns |= end_columns(f"{name}_gap", Range(share.value - share.value[r], *gap))
-    return columns
+    gaps = gap_interval(share.rates, line, np.full(len(line), lines.reference), settings.of_gap(lines))
+    return with_gaps(name, share.value, (lower, upper), (gaps[0][0], gaps[1][0]), lines)
 
 
-def end_columns(name: str, span: Range, notably: float = NOTABLE) -> dict[str, Array]:
-    """The least and the most that exact values can be, where rounding may have moved one of them notably."""
-    ends = span.notable_ends(by=notably)
-    return {} if ends is None else {f"{name}_least": ends[:, 0], f"{name}_most": ends[:, 1]}
-
-
-def moved(
-    columns: Mapping[str, Array], name: str, off: Interval, limits: tuple[float, float], lines: Lines
-) -> dict[str, Array]:
-    """Return the columns of a figure whose exact value can be ``off`` below and above: its ends, and intervals."""
-    (down, up), r = off, lines.reference
-    found: dict[str, Array] = {}
-    for key, below, above, (least, most) in (
-        (name, down, up, limits),
-        (f"{name}_gap", down - up[r], up - down[r], (-np.inf, np.inf)),
-    ):
-        value, low, high = (columns[key + end] for end in ("", "_lower", "_upper"))
-        low, high = np.fmin(low + below, value + below), np.fmax(high + above, value + above)
-        known = ~np.isnan(columns[f"{key}_lower"])
-        found[f"{key}_lower"] = np.where(known, np.maximum(low, least), np.nan)
-        found[f"{key}_upper"] = np.where(known, np.minimum(high, most), np.nan)
-        ends = np.clip(value + below, least, most), np.clip(value + above, least, most)
-        found |= end_columns(key, Range(value, *ends))
-    return found
-
-
-def selection_columns(share: Share, n: Range, lines: Lines, settings: Settings) -> dict[str, Array]:
+def selection_columns(share: Share, n: Array, lines: Lines, settings: Settings) -> dict[str, Array]:
     """The shortfall: how many more favourable decisions, in rows of ``n``, the reference's rate would give a group."""
-    r, size, line = lines.reference, share.size, np.arange(len(n.shown))
+    r, size = lines.reference, share.size
     chosen = np.nan_to_num(share.value) * size
-    relative = ratio(share.value, np.full(len(line), share.value[r]))
+    relative = ratio(share.value, np.full(len(n), share.value[r]))
     low, high = (
-        np.where(np.isnan(relative), np.nan, end[0])
-        for end in katz_span(share.span, line, np.full(len(line), r), settings.of_gap(lines))
+        np.where(np.isnan(relative), np.nan, end)
+        for end in katz(chosen, size, chosen[r], size[r], settings.of_gap(lines))
     )
     columns = {
         "selection_over_reference": relative,
         "selection_over_reference_lower": low,
         "selection_over_reference_upper": high,
-        "shortfall": n.shown * (share.value[r] - share.value),
+        "shortfall": n * (share.value[r] - share.value),
     }
     if settings.tests:
         rate, rows = np.nan_to_num(share.value[r]), np.where(lines.compared, size, 0.0)  # tests of others are not told
         tests = two_by_two(np.where(lines.compared, chosen, 0.0), rows, chosen[r], size[r])
         columns |= dict(zip(("p_value", "deviations"), tests, strict=True))
         columns["detectable_gap"] = smallest_detectable_gap(size[r], size, rate, settings.confidence)
-    if share.known is not None:
-        columns |= _selection_ends(share, n, columns, lines, settings)
     return {name: np.where(lines.compared, values, np.nan) for name, values in columns.items()}
-
-
-def _selection_ends(
-    share: Share, n: Range, columns: Mapping[str, Array], lines: Lines, settings: Settings
-) -> dict[str, Array]:
-    """What tests and contrasts of approval rates can be, where counts are rounded.
-
-    A difference is surer the farther apart rates are and the more rows there are, so that its ends are at those of the
-    ranges.
-    """
-    low, high, few, r = share.span.low[0], share.span.high[0], share.span.least, lines.reference
-    many = share.size * np.nan_to_num(ratio(n.high, n.shown))
-    all_low, all_high = (np.full(len(low), end[r]) for end in (low, high))
-    short = [side * size for side in (all_high - low, all_low - high) for size in (n.low, n.high)]
-    ends = {
-        "selection_over_reference": (ratio(low, all_high), np.where(all_low > 0, ratio(high, all_low), np.inf)),
-        "shortfall": (np.fmin.reduce(short), np.fmax.reduce(short)),
-    }
-    if settings.tests:
-        sizes = np.full(len(low), few[r]), np.full(len(low), many[r])
-        own = np.where(lines.compared, low, np.nan), np.where(lines.compared, high, np.nan)
-        tests = two_by_two_ends(own, (few, many), (all_low, all_high), sizes)
-        rate = np.linspace(np.nan_to_num(low[r]), np.nan_to_num(high[r]), RATES)[:, None]
-        gaps = [smallest_detectable_gap(size[r], size, rate, settings.confidence) for size in (few, many)]
-        smallest = np.nan_to_num(np.concatenate(gaps), nan=1.0)
-        ends |= dict(zip(("p_value", "deviations"), tests, strict=True))
-        ends["detectable_gap"] = smallest.min(axis=0), smallest.max(axis=0)
-    found: dict[str, Array] = {}
-    exact = (low == high) & (n.low == n.high)
-    for name, (least, most) in ends.items():
-        value = columns[name]
-        least, most = (np.where(exact & exact[r], value, end) for end in (np.fmin(least, value), np.fmax(most, value)))
-        found |= end_columns(name, Range(value, least, most), FINE if name == "p_value" else NOTABLE)
-    return found
 
 
 def percentiles(values: Array, confidence: float) -> Interval:
@@ -222,14 +173,13 @@ def distance_interval(
 
 def distance_ends(value: Mapping[str, Array], draws: Array, confidence: float) -> Interval:
     """Return the ends of KS, by line; NaN where it is not given or was not drawn, (R, lines)."""
-    higher, n1, lower, n2, unit = (value[name] for name in APART)
+    higher, n1, lower, n2 = (value[name] for name in APART)
     mean = np.nan_to_num(draws - value["ks"]).sum(axis=0) / max(1, len(draws))
     bias = np.where(np.isnan(draws).all(axis=0), np.nan, mean)
     known = ~np.isnan(value["ks"] + bias)
     one, n1, other, n2 = (np.where(known, each, 0.0) for each in (higher, n1, lower, n2))
-    found = distance_interval(one, n1, other, n2, np.nan_to_num(bias), confidence)
-    low, high = (np.where(known, in_units(end, unit), np.nan) for end in found)
-    return low, high
+    low, high = distance_interval(one, n1, other, n2, np.nan_to_num(bias), confidence)
+    return np.where(known, low, np.nan), np.where(known, high, np.nan)
 
 
 def normal_columns(name: str, value: Array, error: Array, lines: Lines, settings: Settings) -> dict[str, Array]:

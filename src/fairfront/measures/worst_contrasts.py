@@ -8,26 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array
-from ..objectives.people import STEP
-from .counts import ratio
 from .figures import RATIOS, Column, Figure, figure_of, not_defined
 from .intervals import bonferroni, gap_interval, ratio_interval
 from .lines import COMPARED, REFERENCE, TOO_FEW, Lines
 from .proportions import Interval, normal_quantile
 from .rates import Share
-from .spans import RateRange, notable
 from .table_columns import Settings
-
-if TYPE_CHECKING:
-    from .group_table import GroupTable
-
-OFF = STEP // 2
 
 
 @dataclass(frozen=True)
@@ -54,12 +46,8 @@ class Worst:
         The smallest gap that so many rows could demonstrate at such rates, never above ``upper``; NaN for a ratio.
     pair_lower : float
         Of a ratio, the least lower end of all pairs, each on its own: what may be claimed of it.
-    least, most : float
-        What the exact value can be where counts are rounded; the ends of the interval include it.
     upper_between : tuple of str
         The two groups whose interval reaches farthest, which need not be those of the largest gap.
-    sure : bool
-        Whether these two groups are the pair whatever the exact counts; rounded ones may leave that open.
     of : str
         Of a contrast of several figures, the one that it is the gap of, such as ``fpr`` or ``recall[a]``.
     """
@@ -76,16 +64,8 @@ class Worst:
     groups: int = 0
     floor: float = np.nan
     pair_lower: float = np.nan
-    least: float = np.nan
-    most: float = np.nan
     upper_between: tuple[str, str] = ("", "")
     of: str = ""
-    sure: bool = True
-
-    @property
-    def ends(self) -> tuple[float, ...]:
-        """Return the least and the most that the exact value can be, where that is notably another."""
-        return (self.least, self.most) if notable(self.value, self.least, self.most) else ()
 
     @property
     def plain(self) -> dict[str, Any]:
@@ -97,8 +77,6 @@ class Worst:
         record |= {name: getattr(self, name) for name in names} | {"between": list(self.between)}
         record |= {"upper_between": list(self.upper_between)} if self.upper_between[0] else {}
         record |= {"of": self.of} if self.of else {}
-        record |= {} if self.sure else {"sure": False}
-        record |= {"least": self.least, "most": self.most} if self.ends else {}
         return record | ({"people": list(self.people)} if self.people[0] == self.people[0] else {})
 
 
@@ -110,7 +88,7 @@ def worst_shares(shares: dict[str, Share], lines: Lines, confidence: float) -> t
 
         def ends(one: NDArray[np.intp], other: NDArray[np.intp], together: bool) -> Interval:
             sure = bonferroni(level, len(one)) if together else confidence
-            low, high = gap_interval(share.span, one, other, sure, claimed=not together)
+            low, high = gap_interval(share.rates, one, other, sure, claimed=not together)
             return low[0], high[0]
 
         return _worst_gap(name, share, ends, lines)
@@ -121,74 +99,24 @@ def worst_shares(shares: dict[str, Share], lines: Lines, confidence: float) -> t
         several["recall_gap", ""] = recalls
     for (figure, notion), names in several.items():  # ends that hold for all of them; NaN where one has no value
         each = [worst(name, bonferroni(confidence, len(names))) for name in names]
-        ends = ("value", "least", "most", "lower", "upper", "floor")
+        ends = ("value", "lower", "upper", "floor")
         most: dict[str, Any] = {end: float(np.max([getattr(w, end) for w in each])) for end in ends}
         worse: Any = next((w for w in each if w.value == most["value"]), each[0])
         farthest = next((w for w in each if w.upper == most["upper"]), each[0])
         most |= {"upper_between": farthest.upper_between, "of": Column.of(worse.figure).name_of_rate}
-        most["sure"] = worse.sure and not any(w.most > worse.least for w in each if w is not worse)
         left_out = tuple(dict.fromkeys(name for w in each for name in w.not_compared))
         unit = "share of people with the same label"
         found.append(replace(worse, figure=figure, notion=notion, unit=unit, not_compared=left_out, **most))
     return (*found, worst_ratio("selection", shares["selection"], lines, confidence))
 
 
-def worst_nearly_exact(table: GroupTable, shown: GroupTable, confidence: float) -> tuple[Worst, ...]:
-    """Return the worst contrasts over all counts within two or three people of these, in every group.
-
-    Each count stands for its block: {0, 1, 2}, {3, 4}, {5, 6, 7}, {8, 9}, {10, 11, 12} and so on, which lie within what
-    is rounded to one multiple of 5. So what is said of them never tells a count from its neighbours. Where the ranges
-    that are published, of ``shown``, are narrower, as those of large groups are, these hold. None where those can
-    only be exact.
-    """
-    spans = [share.known for share in shown.shares.values() if share.known is not None]
-    if all(np.array_equal(span.low, span.high, equal_nan=True) for span in spans):
-        return ()
-
-    def block(count: Array) -> Interval:
-        first = STEP * np.floor((count - OFF - 1) / STEP) + OFF + 1
-        early = count - first < OFF
-        low, high = np.where(early, first, first + OFF), np.where(early, first + OFF - 1, first + STEP - 1)
-        return np.where(count <= OFF, 0.0, low), np.where(count <= OFF, OFF, high)
-
-    def near(share: Share, told: Share | None) -> Share:
-        (low, high), (least, most) = block(np.nan_to_num(share.value) * share.size), block(share.size)
-        low, high = ratio(low, most), np.minimum(ratio(high, np.maximum(least, 1.0)), 1.0)
-        if told is not None:
-            low, high = np.fmax(low, told.span.low[0]), np.fmin(high, told.span.high[0])
-            least = np.fmax(least, told.span.least)
-        gone = np.isnan(share.value)
-        low, high = (np.where(gone, np.nan, end) for end in (low, high))
-        return replace(share, known=RateRange(low[None], high[None], np.where(gone, 0.0, least)))
-
-    alike = table.lines.names == shown.lines.names
-    shares = {name: near(share, shown.shares.get(name) if alike else None) for name, share in table.shares.items()}
-    return worst_shares(shares, table.lines, confidence) if shares else ()
-
-
-def worst_means(
-    name: str, value: Array, error: Array, lines: Lines, settings: Settings, off: Interval | None = None
-) -> Worst:
-    """``off`` is how far below and above these values exact ones can be, where they rest on rounded counts."""
-    low, high = (value, value) if off is None else (value + off[0], value + off[1])
-
+def worst_means(name: str, value: Array, error: Array, lines: Lines, settings: Settings) -> Worst:
     def ends(one: NDArray[np.intp], other: NDArray[np.intp], together: bool) -> Interval:
         z = normal_quantile(settings.of_pair(lines) if together else settings.confidence)
-        half = z * np.sqrt(error[one] ** 2 + error[other] ** 2)
-        return low[one] - high[other] - half, high[one] - low[other] + half
+        half, gap = z * np.sqrt(error[one] ** 2 + error[other] ** 2), value[one] - value[other]
+        return gap - half, gap + half
 
-    known = None if off is None else RateRange(low[None], high[None], np.ones(len(value)))
-    return _worst_gap(name, Share(value, error, np.full(len(value), np.nan), known), ends, lines)
-
-
-def _with_value(value: Array, lines: Lines) -> NDArray[np.intp]:
-    """Return the lines of groups that are compared and have a value."""
-    return np.flatnonzero([kind in (REFERENCE, COMPARED) for kind in lines.status] & ~np.isnan(value))
-
-
-def _with(value: float, ends: tuple[Array, Array]) -> tuple[float, float]:
-    """Return the ends of what a contrast can be, which has this value."""
-    return min(float(ends[0][0]), value), max(float(ends[1][0]), value)
+    return _worst_gap(name, Share(value, error, np.full(len(value), np.nan)), ends, lines)
 
 
 def _lowest_and_highest(value: Array, known: NDArray[np.intp]) -> tuple[int, int]:
@@ -199,7 +127,7 @@ def _lowest_and_highest(value: Array, known: NDArray[np.intp]) -> tuple[int, int
 def _without_value(name: str, figure: Figure, value: Array, lines: Lines) -> tuple[Worst, NDArray[np.intp]]:
     """Return a contrast that has no value yet, and the lines of groups that are compared and have the figure."""
     groups = [i for i, kind in enumerate(lines.status) if kind in (REFERENCE, COMPARED, TOO_FEW)]
-    known = _with_value(value, lines)
+    known = np.flatnonzero([kind in (REFERENCE, COMPARED) for kind in lines.status] & ~np.isnan(value))
     left_out = tuple(lines.names[i] for i in groups if i not in known)
     found = Worst(name, figure.notion, figure.unit, not_compared=left_out, groups=len(groups))
     return found, known
@@ -211,29 +139,22 @@ def _worst_gap(name: str, share: Share, ends: Callable[[Any, Any, bool], Interva
     That is looked for among all pairs, whose intervals have to hold together; the upper end fails only if that of the
     worst pair does, so each pair has its own.
     """
-    value, people, span = share.value, share.people, share.known
+    value, people = share.value, share.people
     found, known = _without_value(f"{name}_gap", figure_of(name), value, lines)
     if len(known) < 2:
         return found
     i, j = _lowest_and_highest(value, known)
-    maybe, could_be = known, (float(value[j] - value[i]),) * 2
-    if span is not None:  # groups that may have the figure have a range without a value
-        maybe = _with_value(span.low[0], lines)
-        could_be = _with(could_be[0], span.at(maybe).gap)
-    one, other = (maybe[places] for places in np.triu_indices(len(maybe), 1))
+    one, other = (known[places] for places in np.triu_indices(len(known), 1))
     (low, high), (least, most) = ends(one, other, False), ends(one, other, True)
     reach = np.maximum(np.abs(low), np.abs(high))
     far = int(np.argmax(reach))
     return replace(
         found,
         value=float(value[j] - value[i]),
-        least=could_be[0],
-        most=could_be[1],
         lower=float(np.maximum(np.maximum(least, -most), 0.0).max()),
         upper=float(reach.max()),
         upper_between=(lines.names[one[far]], lines.names[other[far]]),
         between=(lines.names[i], lines.names[j]),
-        sure=span is None or span.at(maybe).surely(0, *(int(np.flatnonzero(maybe == each)[0]) for each in (i, j))),
         people=(float(people[i]), float(people[j])),
         floor=float((high - low).max() / 2.0),
     )
@@ -245,19 +166,14 @@ def worst_ratio(of: str, share: Share, lines: Lines, confidence: float) -> Worst
     if len(there) < 2 or not rate.any():
         return found
     low, high = _lowest_and_highest(share.value, there)
-    maybe = _with_value(share.span.low[0], lines)
-    span, value = share.span.at(maybe), float(rate.min() / rate.max())
-    (lower,), (upper,) = ratio_interval(span, confidence)
-    least, most = (value, value) if share.known is None else _with(value, span.ratio)
+    compared = share.rates.among(there)
+    (lower,), (upper,) = ratio_interval(compared, confidence)
     return replace(
         found,
-        value=value,
-        least=least,
-        most=most,
+        value=float(rate.min() / rate.max()),
         lower=float(lower),
         upper=float(upper),
         between=(lines.names[low], lines.names[high]),
-        sure=share.known is None or span.surely(0, *(int(np.flatnonzero(maybe == each)[0]) for each in (low, high))),
         people=(float(share.people[low]), float(share.people[high])),
-        pair_lower=float(ratio_interval(span, confidence, together=False)[0][0]),
+        pair_lower=float(ratio_interval(compared, confidence, together=False)[0][0]),
     )

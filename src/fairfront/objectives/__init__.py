@@ -20,7 +20,6 @@ from .notions import NOTIONS as NOTIONS
 from .notions import RATE_OF as RATE_OF
 from .notions import kinds_of as kinds_of
 from .notions import rates_of as rates_of
-from .people import count_in_words as count_in_words
 from .proxies import GroupProbabilities as GroupProbabilities
 from .proxies import proxy_sentences as proxy_sentences
 from .proxies import warn_of_names as warn_of_names

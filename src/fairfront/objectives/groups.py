@@ -12,11 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import GroupWarning, InputError, spelled
-from ..validation import check_choice, check_count, check_flag, check_instance, counted, refuse, shown
+from ..validation import check_choice, check_count, check_flag, check_instance, counted, exact_count, refuse, shown
 from ..validation.inputs import as_columns, factorize
 from .losses import Array
-from .people import FEWEST as FEWEST
-from .people import count_in_words, counts_in_words
 from .proxies import GroupProbabilities
 from .strata import Pooling, Within, without_strata
 
@@ -196,14 +194,14 @@ class Groups:
         kept, out = np.flatnonzero(~small.any(axis=0)), np.flatnonzero(small.any(axis=0))
         if len(kept) < 2:
             short = int(kind[out].max())
-            told = counts_in_words(found.levels, rows[short])
+            told = [f"{level} {exact_count(n)}" for level, n in zip(found.levels, rows[short], strict=True)]
             raise InputError(
                 f"sensitive feature {found.name!r} has {counted(len(kept), 'group')} of at least {self.min_size} "
                 f"rows{words[short]}, expected 2 or more (rows per group: {', '.join(told)}); merge groups or lower "
                 f"{spelled('min_size', 'groups=Groups(min_size=...)')}."
             )
         if len(out):
-            told = [f"{found.levels[i]} ({count_in_words(rows[kind[i], i])} rows{words[kind[i]]})" for i in out]
+            told = [f"{found.levels[i]} ({exact_count(rows[kind[i], i])} rows{words[kind[i]]})" for i in out]
             warnings.warn(
                 f"groups of {found.name!r} with fewer than {self.min_size} rows are excluded from the gaps: "
                 f"{', '.join(told)}; they still count in the loss.",

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
+from ..validation import exact_count
 from .cells import Ints, find_atoms
 from .comparisons import Comparison, Notion
 from .groups import Attribute, Groups
 from .losses import Array
-from .people import counts_in_words
 from .strata import Strata
 from .surrogates import Quantity
 
@@ -177,9 +177,8 @@ def _mantel_haenszel(weights: list[float]) -> float:
 
 def _check_weights(weight: dict[int, float], attribute: Attribute, comparison: Comparison, notion: Notion) -> None:
     if min(weight.values()) <= 0.0:
-        levels = [attribute.levels[i] for i in weight]
         empty = ", ".join(repr(attribute.levels[i]) for i, w in weight.items() if w <= 0.0)
-        found = ", ".join(counts_in_words(levels, list(weight.values())))
+        found = ", ".join(f"{attribute.levels[i]} {exact_count(w)}" for i, w in weight.items())
         which = (
             "" if comparison.labels is None else f" with {comparison.words}" if comparison.words else " of every label"
         )

@@ -15,10 +15,12 @@ from sklearn.pipeline import Pipeline
 
 from ..exceptions import InputError, setting
 from ..objectives import Array
-from ..objectives.people import FEWEST
 from ..validation.inputs import take_rows
 from .fit_rows import Ints
 from .learners import SURE, fit_learner
+
+FEWEST = 10
+"""Rows of a label that a cell needs, at least, to be guessed; so few cannot teach a classifier."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +33,7 @@ class Coded:
 
     @cached_property
     def cells(self) -> tuple[tuple[int, ...], ...]:
-        """Of every label's rows; cells of few rows are left out, because a model would tell how many they are."""
+        """Return the cells that are guessed, by label: those of enough rows, or of the most."""
         found = []
         for j in range(int(self.label.max()) + 1):
             cells, counts = np.unique(self.cell[self.label == j], return_counts=True)

@@ -260,7 +260,6 @@ def read_external(folder: Path, front: Frontier) -> tuple[Frontier, dict[str, Ex
     for file in sorted((folder / EVALUATIONS).glob("*.json")):
         content, arrays = read_package(file.parent, file.stem, KIND, SCHEMA)
         record, about = stored_evaluation(content["evaluation"], arrays), content["about"]
-        record = replace(record, task=front.facts.task) if record.sums else record
         tuples = {name: tuple(about[name]) for name in ("missing", "notes")}
         found[file.stem], records[file.stem] = External(**{**about, **tuples}), record
         if record.name != file.stem or record.n_models != len(front):

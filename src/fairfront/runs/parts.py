@@ -70,7 +70,7 @@ def judged_points(
     weight = None if rows.weight is None else np.asarray(rows.weight, dtype=np.float64)
     paired = PairedRows.of(decided, labels, task, attributes, weight, plain=plain, confidence=CONFIDENCE)
     compared = [paired.by_group(place) for place in range(len(attributes))]
-    figures = {key: (_own(paired, key), change) for key, change in paired.overall(compared[0]).items()}
+    figures = {key: (_own(paired, key), change) for key, change in paired.overall().items()}
     if task.kind != "regression":
         figures |= ranking(_ranked(front, scores, responses), paired.good, weight, plain, CONFIDENCE)
     common = {"rows": rows.n, "confidence": CONFIDENCE, "weighted": paired.record.weighted}
@@ -81,7 +81,7 @@ def judged_points(
         moves = {}
         for attribute, each in zip(attributes, compared, strict=True):
             if each.sides:
-                gained, lost = each.sides["selection"].rows.shown[:, place].tolist()
+                gained, lost = (side[place].tolist() for side in each.sides["selection"])
                 moves[attribute.name] = {"group": [*each.levels, OVERALL], "gained": gained, "lost": lost}
         own = {key: {"value": value, "difference": change} for key, (value, change) in told.items()}
         found[str(int(front.ids[place]))] = {**common, "figures": own, "moves": moves}
@@ -90,7 +90,7 @@ def judged_points(
         judged = _audits(front, rows, settings, given)
         with progress_bar(progress, f"judging on {name}", len(found)) as bar:
             for done, (one, audit) in enumerate(zip(found.values(), judged, strict=True), start=1):
-                one |= _of_audit(audit.to_dict(small=0), all_of(front.facts.notions, front.facts.task))
+                one |= _of_audit(audit.to_dict(), all_of(front.facts.notions, front.facts.task))
                 bar.update(done, f"{done} of {len(found)} points")
         judged_rows = (front, paired.record, rows, scores, decided, labels, attributes)
         for place, more in enumerate(worst_within(*judged_rows, CONFIDENCE)):
@@ -116,7 +116,7 @@ def _calibrate(found: Mapping[str, Any], front: Frontier, rows: Part, settings: 
     if task.kind == "binary" and not good.min() < middle <= good.max():
         return
     given = (good, Operating(cutoff=middle, side="above")) if task.kind == "binary" else (P, Operating())
-    lines = _of_audit(next(_audits(front, rows, settings, [given])).to_dict(small=0), ())["groups"]
+    lines = _of_audit(next(_audits(front, rows, settings, [given])).to_dict(), ())["groups"]
     for one in found.values():
         for name, each in one["groups"].items():
             for line, told in zip(each, lines[name], strict=True):
@@ -138,7 +138,7 @@ def _own(paired: PairedRows, figure: str) -> Change:
     record = paired.record
     if figure != "mse":
         column = OVERALL_COLUMNS.get(figure, figure)
-        return Change(record[column], *share_interval(record.span("", column), CONFIDENCE))
+        return Change(record[column], *share_interval(record.sample("", column), CONFIDENCE))
     share, wrong = paired.weight / paired.weight.sum(), paired.wrong
     return mean_change(wrong @ share, wrong**2 @ share, effective_rows(paired.weight[:, None]), CONFIDENCE)
 

@@ -134,7 +134,7 @@ class TableEstimator(ABC):
         )
 
     def _repr_html_(self) -> str:
-        """Show what the card says of test, which is published, beside the unconstrained model."""
+        """Show what the card says of test, beside the unconstrained model."""
         part = ((self.facts or {}).get("parts") or {}).get("test") or {}
         rows = [
             (name, *(_estimate(figure.get(which)) for which in ("chosen", "unconstrained", "difference")))
@@ -146,8 +146,8 @@ class TableEstimator(ABC):
 
 
 def _estimate(found: Sequence[float | None] | None) -> str:
-    """A value with its interval, and how far it may be off where counts are rounded; empty where there is none."""
+    """Return a value with its interval, if it has one; empty where there is none."""
     if not found or None in found:
         return ""
     value, *ends = (f"{each:.3f}" for each in found)
-    return value + (f" ({ends[0]} to {ends[1]})" if len(ends) > 1 else "") + (f" ±{ends[2]}" if len(ends) > 2 else "")
+    return f"{value} ({ends[0]} to {ends[1]})" if ends else value

@@ -10,11 +10,11 @@ from ..frontier import Frontier
 from ..measures.claims import bound_pair, worst_pair
 from ..measures.evaluation import Evaluation
 from ..measures.figures import RATIO_OF, Column
-from ..measures.intervals import bonferroni, ratio_interval, share_interval, span_of, worst_gap_lower, worst_gap_upper
+from ..measures.intervals import bonferroni, ratio_interval, share_interval, worst_gap_lower, worst_gap_upper
 from ..measures.lines import ALL, COMPARED, EVERYONE, REFERENCE
 from ..measures.notion_figures import more_of
 from ..measures.paired import rounded
-from ..measures.rates import GroupRates, PerGroup
+from ..measures.rates import GroupRates, PerGroup, SampleRates
 from .parts import CONFIDENCE, GAPS, RATES, TOLD
 
 MISSING = "(missing)"
@@ -57,7 +57,7 @@ def _group_lines(front: Frontier, name: str, rates: PerGroup, place: int) -> lis
         value = rates.rate(figure)[place]
         ends = [np.full(len(value), np.nan)] * 2
         if isinstance(rates, GroupRates):
-            ends = list(share_interval(front.record().span(name, figure).take(place), CONFIDENCE))
+            ends = list(share_interval(front.record().sample(name, figure).take(place), CONFIDENCE))
         for line, known in zip(lines, np.stack([value, *ends], axis=1), strict=True):
             line[figure] = "not defined: nobody it is about" if np.isnan(known[0]) else rounded(known, figure=figure)
     return lines
@@ -80,7 +80,7 @@ def _everyone(front: Frontier, place: int) -> dict[str, Any]:
             np.array(np.clip(part / whole, 0.0, 1.0) if whole > 0 else np.nan),
             np.array(n * whole / record.design.get("", {}).get(name, 1.0)),
         )
-        line[name] = rounded([value, *share_interval(span_of(value, size), CONFIDENCE)])
+        line[name] = rounded([value, *share_interval(SampleRates(value, size), CONFIDENCE)])
     return line | ({} if record.weighted else {"labelled_favourable": good * record.n, "base_rate": good})
 
 
@@ -115,8 +115,8 @@ def _contrast(front: Frontier, place: int, attribute: str, figure: str) -> dict[
         )
         bound = bound_pair(record, max(names, key=lambda each: record.figure(each, CONFIDENCE)[place]), place)[:2]
     elif isinstance(rates, GroupRates):
-        span = record.span(attribute, RATIO_OF[column.figure]).take([place])
-        ends = tuple(end[0] for end in ratio_interval(span, CONFIDENCE))
+        rate = record.sample(attribute, RATIO_OF[column.figure]).take([place])
+        ends = tuple(end[0] for end in ratio_interval(rate, CONFIDENCE))
     pair = worst_pair(record, name, place, task)
     told = rounded([value, *ends], figure=column.figure)
     left_out = list(dict(front.facts.left_out).get(attribute, ()))

@@ -52,6 +52,11 @@ def counted(n: float, noun: str) -> str:
     return f"{n:.0f} {noun}" if n == 1 else f"{n:.0f} {noun}s"
 
 
+def exact_count(n: float) -> str:
+    """Return a number of rows for a message, with a digit after the point where it is not whole."""
+    return f"{n:.0f}" if n == int(n) else f"{n:.1f}"
+
+
 def refuse(what: str, value: Any, expected: str) -> InputError:
     """Return the error, for the caller to raise."""
     return InputError(f"{spelled(what)} is {shown(value)}, expected {expected}.")
