@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 import fairfront as ff
 from fairfront.explorer import describe_points
+from fairfront.measures.promises import expected
 from tests.support.cli import fairfront
 from tests.support.trial import matrix, strays, students, write_csv
 
@@ -171,3 +173,22 @@ def test_a_part_of_a_few_people_is_refused(tmp_path: Path) -> None:
         "trace", file, *base, "-o", tmp_path / "run", code=2
     )
     assert not (tmp_path / "run").exists()
+
+
+def test_the_expected_gap_of_an_added_rate_counts_the_people_of_each_group() -> None:
+    """Of two groups it is the mean of a folded normal, whose variance is that of two shares."""
+    rng = np.random.default_rng(4)
+    group = np.where(rng.random(3000) < 0.1, "few", "many")
+    X = rng.normal(size=(3000, 2))
+    y = (X[:, 0] + 0.5 * (group == "few") + rng.logistic(size=3000) > 0).astype(int)
+    front = ff.trace(X, y, sensitive_features=group, n_points=3, held_out=False, progress=False)
+    record = front.evaluate(X, y, sensitive_features=group, notion="precision").evaluations["validation"]
+    decided = front.models.scores(X)[:, 0] > 0
+    mean, variance = np.zeros((2, 3, 2))
+    for place, name in enumerate(("few", "many")):
+        chosen = decided & (group == name)
+        mean[:, place] = (chosen & (y == 1)).sum(axis=1) / chosen.sum(axis=1)
+        variance[:, place] = mean[:, place] * (1.0 - mean[:, place]) / chosen.sum(axis=1)
+    gap, error = mean[:, 0] - mean[:, 1], np.sqrt(variance.sum(axis=1))
+    folded = error * np.sqrt(2 / np.pi) * np.exp(-0.5 * (gap / error) ** 2) + gap * (1 - 2 * norm.cdf(-gap / error))
+    np.testing.assert_allclose(expected(record, "precision_gap"), folded, rtol=1e-3)

@@ -257,7 +257,7 @@ def _normals(record: Evaluation, name: str, place: int | None = None) -> Iterato
         sample = record.sample(attribute, rate).take(models)
         mean, size = sample.value, sample.size
         if mean.ndim == 2:
-            mean, size = mean[:, :, None], size[:, None]
+            mean, size = mean[:, :, None], size[..., None]  # sizes are those of groups, or of models too
         few = np.where(size > 0, size, 1.0)
         variance = np.maximum(mean * (1.0 - mean) / few, least_variance(mean, few))
         for k in range(mean.shape[2]):
