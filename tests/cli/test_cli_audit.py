@@ -220,13 +220,21 @@ def test_errors_speak_of_columns_and_options(scored: Path) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    ["[]", "{}", '{"format": "fairfront audit 9"}', '{"format": "fairfront audit 1", "tables": {"sex": {"n": [1]}}}'],
+    ["[]", "{}", '{"format": "fairfront audit 9"}', '{"format": "fairfront audit 3", "tables": {"sex": {"n": [1]}}}'],
 )
 def test_a_baseline_that_is_none_is_refused(scored: Path, tmp_path: Path, content: str) -> None:
     path = tmp_path / "last.json"
     path.write_text(content)
     done = run(scored, *BASE, "--favourable", "1", "--baseline", str(path))
     assert "is not an audit" in str(done.exception)
+
+
+def test_a_baseline_of_rounded_counts_is_refused(scored: Path, tmp_path: Path) -> None:
+    path = tmp_path / "last.json"
+    path.write_text('{"format": "fairfront audit 2", "tables": {}}')
+    done = run(scored, *BASE, "--favourable", "1", "--baseline", str(path))
+    assert "'fairfront audit 2'" in str(done.exception)
+    assert "write it again" in str(done.exception)
 
 
 def test_figures_without_a_value_have_a_line(tmp_path: Path) -> None:

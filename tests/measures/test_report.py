@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairfront.measures.report import count_text, rate_text
+from fairfront.measures.report import count_text
 
 
 @pytest.mark.parametrize(
@@ -18,11 +18,3 @@ def test_other_limits_of_counts() -> None:
     assert count_text(4, hide_below=5) == "<5"
     assert count_text(5, hide_below=5) == "5"
     assert count_text(1, hide_below=0) == "1"
-
-
-def test_rates_of_fewer_than_10_people_are_hidden() -> None:
-    assert rate_text("0.25", 0) == "-"
-    assert rate_text("0.25", 9) == "-"
-    assert rate_text("0.25", 10) == "0.25"
-    assert rate_text("0.25", 4, hide_below=4) == "0.25"
-    assert rate_text("0.25", 1, hide_below=0) == "0.25"

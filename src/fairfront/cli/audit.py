@@ -135,12 +135,17 @@ def audit(
 
 
 def _read_baseline(path: Path) -> dict[str, Any]:
-    from ..measures.audit_record import FORMAT
+    from ..measures.audit_record import EARLIER_FORMATS, FORMAT
     from ..storage.documents import read_json
 
     if not path.exists():
         raise InputError(f"baseline {path} cannot be read (no such file), expected a file written with --json.")
     found = read_json(path)
+    kind = found.get("format") if isinstance(found, dict) else None
+    if kind in EARLIER_FORMATS:
+        raise InputError(
+            f"baseline {path} is {kind!r}, whose counts may be rounded, expected {FORMAT!r}; write it again."
+        )
     tables = found.get("tables") if isinstance(found, dict) and found.get("format") == FORMAT else None
     if not isinstance(tables, dict) or not all(_is_table(columns) for columns in tables.values()):
         raise InputError(f"baseline {path} is not an audit, expected a file written with fairfront audit --json.")

@@ -27,7 +27,8 @@ from .sentences import found_sentences, notion_sentences, pooled_sentences, refe
 from .table_columns import Settings
 from .worst_contrasts import Worst
 
-FORMAT = "fairfront audit 2"
+FORMAT = "fairfront audit 3"
+EARLIER_FORMATS = ("fairfront audit 1", "fairfront audit 2")
 WEIGHTED = "Rates are weighted by the sample weights, and intervals rest on effective rows (Kish); counts are rows."
 
 

@@ -13,8 +13,3 @@ HIDDEN_RATE = "-"
 def count_text(n: float, hide_below: int = HIDE_BELOW) -> str:
     """Return a count of people as text: "<10" for 1 to 9 people; all counts in full where ``hide_below`` is 0."""
     return f"<{hide_below}" if 0 < n < hide_below else f"{n:.0f}"
-
-
-def rate_text(rate: str, n: float, hide_below: int = HIDE_BELOW) -> str:
-    """Return the text of a rate of n people: "-" where n is below ``hide_below``, otherwise as it is given."""
-    return HIDDEN_RATE if n < hide_below else rate
