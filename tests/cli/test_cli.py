@@ -33,7 +33,7 @@ def test_demo_shows_the_frontier_and_draws_it(tmp_path: Path) -> None:
     done = fairfront("demo", "--rows", "1500", "--output", str(folder))
     assert done.returncode == 0, done.stderr
     assert f"Picture: {folder / 'frontier.png'}" in done.stdout
-    for words in ("among people labelled 'repaid', the share", "unconstrained", "chosen", "TPR gap", "On test"):
+    for words in ("among people labelled 'repaid', the share", "unconstrained", "chosen", "TPR gap", "On test: share"):
         assert words in done.stdout
     assert (folder / "frontier.png").read_bytes().startswith(b"\x89PNG")
     page = (folder / "report.html").read_text()

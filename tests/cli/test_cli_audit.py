@@ -166,6 +166,23 @@ def test_bad_input_is_one_sentence(scored: Path, words: tuple[str, ...], message
     assert message in str(done.exception)
 
 
+def test_requirements_are_read_before_the_file(tmp_path: Path) -> None:
+    done = run(tmp_path / "nowhere.csv", *BASE, "--favourable", "1", "--require", "selection_ratio>0.8")
+    assert "cannot be read" in str(done.exception)
+    assert "selection_ratio>0.8" in str(done.exception)
+
+
+def test_how_numbers_were_read_is_told_beside_the_audit(scored: Path, tmp_path: Path) -> None:
+    frame = pd.read_csv(scored, keep_default_na=False)
+    frame.to_csv(tmp_path / "comma.csv", index=False, sep=";", decimal=",")
+    words = (*BASE, "--favourable", "1", "--json")
+    plain, comma = command("audit", scored, *words), command("audit", tmp_path / "comma.csv", *words)
+    assert plain.returncode == comma.returncode == 0, comma.stderr
+    assert json.loads(plain.stdout) == json.loads(comma.stdout)
+    told = [line for line in comma.stderr.splitlines() if line.startswith("note: ")]
+    assert any("p" in line and "comma" in line for line in told), comma.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "message"), [("", "is empty"), ("y,p,sex\n", "no rows"), ("y,p,sex\n1,2\n", "line 2: 2 cells, expected 3")]
 )

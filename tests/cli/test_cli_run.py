@@ -62,6 +62,7 @@ def traced(loans: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "suggested",
         "Next:",
         "fairfront select",
+        "fairfront predict model new.csv -o decided.csv",
         "among people labelled",
     ):
         assert words in done.stdout, done.stdout

@@ -70,6 +70,11 @@ def test_the_notion_of_values_is_found_by_itself() -> None:
     assert ff.runs.Settings(target="y", groups=("sex",), favourable="a").notion == ("equal_opportunity",)
 
 
+def test_levels_are_those_of_a_column() -> None:
+    with pytest.raises(ff.InputError, match="strata is for levels of control, found none; name a column"):
+        ff.runs.Settings(target="y", groups=("sex",), favourable="a", strata="each")
+
+
 @pytest.mark.slow
 def test_several_classes(folder: Path, tmp_path: Path) -> None:
     said = fairfront(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from fairfront.exceptions import FairfrontError, InputError
+from fairfront.solvers.base import Request
 from fairfront.validation import check_favourable, check_path, check_positive, counted, is_missing
 from fairfront.validation.inputs import (
     as_columns,
@@ -222,3 +223,9 @@ def test_factorize_round_trip(values: list) -> None:
 
 def test_counts_and_what_is_counted_agree() -> None:
     assert [counted(n, "row") for n in (0, 1, 2, 1.0)] == ["0 rows", "1 row", "2 rows", "1 row"]
+
+
+def test_ten_thousand_points_are_the_most() -> None:
+    assert Request(n_points=10_000).n_points == 10_000
+    with pytest.raises(InputError, match="n_points is 10001, expected a whole number from 2 to 10000"):
+        Request(n_points=10_001)

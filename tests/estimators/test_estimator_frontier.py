@@ -232,3 +232,9 @@ def test_searching_stops_at_the_number_of_fits() -> None:
     problem = estimator_problem(X, y, estimator=EXACT, sensitive_features=group, cv="train")
     for most in (2, 3, 7):
         assert len(search(problem, Weighting(max_fits=most), problem.read)) <= most
+
+
+def test_weights_of_rows_stand_for_no_notion_of_scores() -> None:
+    X, y, group = draw(2, n=300)
+    with pytest.raises(ff.InputError, match="is made of shares of decisions, expected one of losses"):
+        ff.trace(X, y, sensitive_features=group, notion="mean_score_parity", estimator=EXACT, progress=False)

@@ -179,3 +179,15 @@ def test_notebook_shows_a_frontier_without_a_script() -> None:
     assert len(text) < 12_000
     bare = replace(front, evaluations={})
     assert "training figures" in bare._repr_html_()
+
+
+def test_candidates_decide_by_the_rule_of_the_frontier_and_are_judged_like_it(tmp_path: Path) -> None:
+    front, X, y, groups = loans()
+    model = LogisticRegression().fit(X, y)
+    known = {"sensitive_features": groups, "favourable": "repaid"}
+    own = ff.Frontier.from_models({"champion": model}, X, y, **known, approval_rate=0.8)
+    with pytest.raises(ff.InputError, match=r"different rules \(.*; .*approval rate 0\.8.*\), expected one for both"):
+        front.to_html(tmp_path / "a.html", baselines=own)
+    bare = ff.trace(X, y, sensitive_features=groups["group"], favourable="repaid", n_points=2, held_out=False)
+    with pytest.raises(ff.InputError, match="both frontiers need the evaluation"):
+        front.to_html(tmp_path / "b.html", baselines=bare)

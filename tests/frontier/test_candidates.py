@@ -211,3 +211,17 @@ def test_the_error_of_candidates_is_called_error() -> None:
     np.testing.assert_array_equal(front.loss, front.column("error"))
     assert ": error 0." in repr(front)
     assert label_of(front, "loss", None) == "error (validation)"
+
+
+def test_a_bound_with_confidence_is_kept_by_the_upper_ends() -> None:
+    X, y, group = data()
+    given = {name: each for name, each in models(X, y, group).items() if name != "always"}
+    front = ff.Frontier.from_models(given, X, y, sensitive_features=group)
+    upper, error = front.column("tpr_gap", confidence=0.95), front.column("error")
+    assert (upper > front.column("tpr_gap")).all()
+    first = front.place(front.choose(at_most={"tpr_gap": 1.0}, confidence=0.95))
+    assert error[first] == error.min()
+    bound = float(upper.min())
+    assert front.choose(at_most={"tpr_gap": bound}, confidence=0.95) == front.ids[upper.argmin()]
+    with pytest.raises(ff.InputError, match="at 95% confidence"):
+        front.choose(at_most={"tpr_gap": bound - 1e-6}, confidence=0.95)

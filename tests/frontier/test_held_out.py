@@ -22,6 +22,7 @@ from fairfront.frontier.pooled_rows import pool_evaluations
 from fairfront.measures import auc
 from fairfront.measures.cutoffs import Operating
 from fairfront.measures.promises import widened
+from fairfront.solvers.leave_one_out import LeaveOneOut
 from fairfront.tracing import trace_problem
 from tests.support.extras import optional
 
@@ -401,3 +402,23 @@ def test_a_group_of_few_people_does_not_throw_left_out_scores_away(monkeypatch: 
     largest = np.abs(X @ front.models.coef[:, 0].T + front.models.intercept[:, 0]).max(axis=0)
     (scores,) = judged
     assert (np.abs(scores[:, 0]).max(axis=1) <= np.maximum(largest, 1.0) + 2.0).all()
+
+
+def test_a_path_that_is_no_minimum_past_zero_ends_there_and_says_so(rows, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Points past zero are taken to be no minima along their caps: they are left out, and all before them stays."""
+    kept, step = traced(rows), LeaveOneOut.scores
+
+    def rough(self: Any, W: Any, multipliers: Any) -> Any:
+        scores, clipped, bent = step(self, W, multipliers)
+        return scores, clipped, bent | (np.arange(len(bent)) >= len(kept))
+
+    def farther(self: Any, front: Any, problem: Any, solved: Any, request: Any) -> Any:
+        return self.solver.beyond(problem, solved, held_out.FARTHER)
+
+    monkeypatch.setattr(HeldOut, "beyond", farther)
+    assert len(traced(rows)) > len(kept)
+    monkeypatch.setattr(LeaveOneOut, "scores", rough)
+    front = traced(rows)
+    np.testing.assert_array_equal(front.objectives, kept.objectives)
+    said = "; the path ends at zero, because points past it are no minima along their caps"
+    assert front.evaluations["held_out"].made == kept.evaluations["held_out"].made + said

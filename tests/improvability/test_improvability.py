@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.special import erf, expit, ndtr, ndtri
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
@@ -275,6 +276,7 @@ def test_the_best_linear_alternative_of_a_lender_is_found() -> None:
         ({"incumbent": "p"}, "expected scores, decisions"),
         ({"incumbent": LogisticRegression}, "not a class"),
         ({"incumbent": LogisticRegression()}, "cannot score X"),
+        ({"incumbent": DummyClassifier().fit(np.zeros((9, 1)), [0, 1, 1] * 3)}, "has one score for every row"),
         ({"keep": {"auc": -1.0}}, "at least 0"),
         ({"keep": {"speed": 0.1}}, "expected one of error"),
         ({"keep": {"cost": 0.1}}, "expected costs too"),

@@ -152,3 +152,11 @@ def test_models_audited_together_are_audited_as_one_by_one(kind: str, weighted: 
                 del table[name]
         sentences = [key for key in said if key != "sentences"]
         assert {key: said[key] for key in sentences} == {key: expected[key] for key in sentences}
+
+
+def test_which_way_figures_are_better() -> None:
+    """Ends of the bounds that are kept lie on the other side."""
+    rising = {"tpr", "precision", "npv", "f_score", "balanced_accuracy", "auc", "selection_ratio", "tpr_ratio"}
+    others = {"selection", "fpr", "fnr", "error", "favourable_errors", "brier", "mean_score", "approval_rate"}
+    assert {name for name in rising | others if larger_is_better(name)} == rising
+    assert not any(larger_is_better(f"{name}_gap") for name in rising | others)

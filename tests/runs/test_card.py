@@ -503,3 +503,17 @@ def test_both_parts_list_the_same_gaps_and_name_what_they_are_of(runs):
                 assert ("of" in each) is (each["figure"] in ("odds_gap", "recall_gap")) or each["value"] is None
                 if each["figure"].endswith("_gap") and each["value"] is not None:
                     assert len(each["upper_between"]) == 2
+
+
+@pytest.mark.parametrize("kind", ["classes", "costs"])
+def test_lines_of_groups_are_rates_of_the_favourable_label(runs, kind):
+    model, rows, asked = chosen(runs[kind]), frame(), KINDS[kind]
+    rows = rows.iloc[model.part_rows(rows)]
+    good, decided = (each == asked["favourable"] for each in (rows[asked["target"]], model.predict(rows)))
+    lines = {line["group"]: line for line in model.facts["parts"]["test"]["groups"]["sex"]}
+    for group in ("F", "M"):
+        label, said = (each[rows["sex"].to_numpy() == group] for each in (good.to_numpy(), decided))
+        line = lines[group]
+        assert (line["rows"], line["labelled_favourable"]) == (len(label), label.sum())
+        expected = {"selection": said.mean(), "tpr": said[label].mean(), "fpr": said[~label].mean()}
+        assert {name: line[name][0] for name in expected} == pytest.approx(expected)

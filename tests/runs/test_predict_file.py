@@ -108,6 +108,7 @@ def test_only_predictions_are_replaced(model: TableModel, table: pd.DataFrame, t
     with pytest.raises(ff.InputError, match="exists already"):
         predict_file(model, table, out)
     predict_file(model, table, out, keep=["lsat"], overwrite=True)
+    predict_file(model, table, out, overwrite=True)  # also behind a column that was kept
     for text in ("name,age\nA,5\n", "dear diary", "\x00\x01", "prediction,notes\n1,mine\n", "a,prediction\r1,2\r"):
         (tmp_path / "notes").write_bytes(text.encode())
         with pytest.raises(ff.InputError, match="is not a file that fairfront writes under such a name, and stays"):

@@ -20,6 +20,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 import fairfront as ff
+from fairfront.tables import coerce
 from tests.support.extras import optional
 
 pd = optional("pandas")
@@ -155,3 +156,25 @@ def test_the_reprs_of_a_run_and_a_model_say_what_they_are(run: ff.Run, frame: An
     ):
         assert part in said
     assert repr(run.frontier.explain(0, 1)).startswith("Explanation(Moved most: ")
+
+
+@pytest.mark.parametrize("kind", ["values", "two classes", "three classes"])
+def test_the_model_without_its_preprocessing_decides_alike(run: ff.Run, frame: Any, kind: str) -> None:
+    """It is the stock estimator of what was traced, on encoded columns."""
+    if kind == "three classes":
+        third = np.digitize(frame["income"], np.quantile(frame["income"], [0.3, 0.7]))
+        frame = frame.assign(third=np.array(["low", "middle", "high"])[third]).drop(columns="income")
+        known: dict[str, Any] = {"drop": ["applied", "outcome"], "n_points": 3, "progress": False}
+        model = ff.trace_table(frame, target="third", favourable="high", groups="sex", **known).model(1)
+    else:
+        model = values(frame) if kind == "values" else run.model(3)
+    table = coerce({name: frame[name].to_numpy() for name in model.columns}, model.encoder)
+    bare = model.model
+    X = pd.DataFrame(model.encoder.transform(table), columns=bare.feature_names_in_)
+    if kind == "values":
+        np.testing.assert_allclose(bare.predict(X), model.predict(frame), rtol=1e-9)
+        (prediction,) = model.outputs(table).values()
+        np.testing.assert_array_equal(prediction, model.predict(frame))
+        return
+    assert (bare.predict(X) == model.predict(frame)).all()
+    np.testing.assert_allclose(bare.predict_proba(X), model.predict_proba(frame), rtol=1e-9)

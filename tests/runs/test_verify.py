@@ -225,6 +225,16 @@ def test_a_run_of_a_data_frame_is_reproduced_from_its_file_and_not_from_another(
     assert not agrees(verify_run(run, tmp_path / "other.csv", progress=False))
 
 
+def test_a_decision_whose_rule_cannot_be_applied_is_a_difference(copy: Path) -> None:
+    edit_json(copy / "run" / "decisions" / "0001.json", lambda found: found["rule"].update(at_most={"nonsense": 0.1}))
+    reseal(copy / "run")
+    checks = verify_run(ff.load(copy / "run"), copy / "loans.csv", progress=False)
+    (choice,) = (each for each in checks if each.what == "decision 1")
+    assert choice.same is False
+    assert choice.found.startswith("its rule cannot be applied: ")
+    assert all(each.same is not False for each in checks if each is not choice)
+
+
 def test_an_edit_that_load_notices_is_a_difference(copy: Path) -> None:
     (copy / "run" / "details.json").write_text("{}")
     assert fairfront("verify", copy / "run", copy / "loans.csv").returncode == 3

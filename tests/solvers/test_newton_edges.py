@@ -9,7 +9,8 @@ import pytest
 
 import fairfront as ff
 from fairfront.problems import LinearProblem, linear, point
-from fairfront.solvers import Knot, sqp
+from fairfront.solvers import Knot, knots, sqp
+from fairfront.solvers.knots import first_knot, knot_solver
 from fairfront.solvers.newton import newton_path
 from tests.support.twins import Twin, drawn, flat, slsqp
 
@@ -237,3 +238,18 @@ def test_restarts_never_make_a_rate_surrogate_worse() -> None:
     losses = np.array([[problem.algebra.p @ knot.L for knot in knots] for knots in (one, two)])
     assert (losses[1] <= losses[0] + 1e-9).all()
     assert all(knot.status.solved and knot.kkt <= 1e-8 for knot in two)
+
+
+def test_what_is_no_minimum_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Above the dense limit only a ridge can tell: without one nothing is said to be certain."""
+    for ridge in (0.0, 1e-2):
+        problem = drawn(4, 2).problem(ridge=ridge)
+        plain = problem.fit(problem.algebra.p)
+        solver = knot_solver(ff.Newton(), problem, plain)
+        none, omega = np.zeros(len(solver.rows.b)), solver.rows.p
+        end, off = first_knot(solver, plain), solver.evaluate(1.5 * plain, none)
+        minimum = [knots._is_minimum(problem, omega, at.W, at.G, solver.size) for at in (end, off)]
+        assert minimum == [True, False]
+        with monkeypatch.context() as patch:
+            patch.setattr(knots, "DENSE_LIMIT", 2)
+            assert knots.is_optimum(solver, end) == (ridge > 0.0)

@@ -7,6 +7,7 @@ import pytest
 
 import fairfront as ff
 from fairfront.solvers import Outcome, Target, run
+from fairfront.solvers.base import Request
 from fairfront.solvers.loop import State
 from tests.support.twins import Twin, assert_kkt, assert_on_line, cohort
 
@@ -186,3 +187,34 @@ def test_the_iteration_limit_is_told() -> None:
     loose = to_caps(plain, np.ones(1))
     assert loose.status == (Status.EFFICIENT,)
     assert loose.n_iter[0] == 0
+
+
+def test_group_losses_are_traced_from_plain_training_to_just_above_the_smallest() -> None:
+    """Their floor is above 0: targets go evenly down to it and stop a hundredth of the way before."""
+    plain = cohort(0, 3, "group_loss")
+    solver, problem = ff.PBPDO(), plain.problem()
+    start, target = solver.aim(problem, Request(preferences=4))
+    np.testing.assert_allclose(plain.loss(start[0])[0], plain.loss(plain.plain_fit)[0], rtol=1e-8)
+    highest = plain.gaps(plain.plain_fit)[0].max()
+    floor = np.sqrt(2.0 * plain.chebyshev(np.array([1e-9, 1.0, 1.0, 1.0])))
+    assert len(solver.aim(problem, Request())[1].caps) == 12  # where nothing was asked for
+    worst = target.caps.max(axis=1)
+    np.testing.assert_allclose(worst[0], highest, rtol=1e-8)
+    np.testing.assert_allclose(worst[-1], floor + 0.01 * (highest - floor), rtol=1e-3)
+    np.testing.assert_allclose(np.diff(worst), (worst[-1] - worst[0]) / 3, rtol=1e-6)
+
+
+def test_polishing_ends_what_few_steps_began() -> None:
+    plain = cohort(0)
+    known = {"groups": ff.Groups(min_size=1), "notion": plain.notion, "ridge": plain.ridge, "held_out": False}
+    known |= {"sensitive_features": plain.group.astype(str), "progress": False, "preferences": 4}
+    rough, front = (
+        ff.trace(plain.X, plain.y, solver=ff.PBPDO(max_iter=3, polish=polish), **known) for polish in (False, True)
+    )
+    assert sum(status is Status.EFFICIENT for status in rough.status) < 4
+    ends = [i for i, status in enumerate(front.status) if status is Status.EFFICIENT]
+    np.testing.assert_allclose(front.gaps[ends, 0], np.linspace(1.0, 0.0, 4) * front.gaps[0, 0], atol=1e-9)
+    for i in ends:
+        w = np.append(front.models.coef[i, 0], front.models.intercept[i, 0])
+        best = plain.best(front.gaps[i], w, plain.plain_fit)
+        np.testing.assert_allclose(plain.loss(w)[0], plain.loss(best)[0], atol=1e-9)

@@ -69,6 +69,19 @@ def test_four_groups_with_some_gaps_held(seed: int, start: int) -> None:
     assert excess(plain, outcome.W[0, 0]) <= 1e-3
 
 
+def test_runs_of_a_batch_are_nothing_to_each_other() -> None:
+    """Some hold gaps while others hold none or all; they share the metric, which is that of the first start."""
+    plain, rng = cohort(0, 4), np.random.default_rng(0)
+    size = np.geomspace(0.1, 6.0, 6)[:, None, None]
+    starts = plain.plain_fit + rng.normal(size=(6, 1, plain.d)) * size
+    together = ff.solve(plain.problem(), ff.PDO(), starts)
+    for r in range(1, 6):
+        pair = ff.solve(plain.problem(), ff.PDO(), starts[[0, r]])
+        np.testing.assert_allclose(together.W[r], pair.W[1], atol=1e-8)
+        assert together.status[r] is pair.status[1]
+        assert together.n_iter[r] == pair.n_iter[1]
+
+
 @pytest.mark.parametrize("gap", ["absolute", "exponential"])
 def test_other_gap_functions_end_on_the_same_front(gap: str) -> None:
     plain = cohort(3, 3)

@@ -343,3 +343,11 @@ def test_a_folder_is_read_from_one_state(tmp_path) -> None:
     assert len(tries) == 3
     with pytest.raises(ff.InputError, match="is not a folder, expected one written by fairfront"):
         read_folder(tmp_path / "none", read)
+
+
+@pytest.mark.usefixtures("new_names")
+def test_a_new_name_is_the_only_one(tmp_path: Path) -> None:
+    (tmp_path / "draft").write_bytes(b"new")
+    folders.rename_new(tmp_path / "draft", tmp_path / "a.txt")
+    assert [each.name for each in tmp_path.iterdir()] == ["a.txt"]
+    assert (tmp_path / "a.txt").read_bytes() == b"new"

@@ -207,11 +207,13 @@ def test_held_out_rows_stop_the_training_and_keep_the_best_epoch() -> None:
         training=fft.Training(epochs=200, lr=0.05, patience=3),
         validation=(X[200:], y[200:], group[200:]),
         scheduler=lambda o: torch.optim.lr_scheduler.ExponentialLR(o, 0.99),
-        on_epoch=lambda epoch, step: seen.append(step.optimizer.param_groups[0]["lr"]),
+        on_epoch=lambda epoch, step: seen.append((step.optimizer.param_groups[0]["lr"], step.module.training)),
     )
+    rates, training = zip(*seen, strict=True)
+    assert all(training)  # held-out rows are judged without it, and the next epoch is trained again
     assert found.stopped_early
     assert found.history[:, 0].argmin() == len(found.history) - 4
-    np.testing.assert_allclose(seen[1] / seen[0], 0.99)
+    np.testing.assert_allclose(rates[1] / rates[0], 0.99)
     scores = found.module(torch.as_tensor(X[200:]))[:, 0].detach().numpy()
     loss = np.logaddexp(0.0, -(2 * y[200:] - 1) * scores).mean()
     np.testing.assert_allclose(loss, found.history[:, 0].min(), rtol=1e-9)
@@ -270,3 +272,19 @@ def test_probable_groups_are_trained_with_a_copy_of_a_row_for_each() -> None:
     given = fft.objectives(y, sensitive_features=soft)
     assert given.n == 400 + np.count_nonzero((p > 0.0) & (p < 1.0))
     np.testing.assert_array_equal(np.unique(given.copy_of), np.arange(400))
+
+
+def test_held_out_rows_of_groups_that_training_left_out_are_in_no_gap() -> None:
+    X, y, group = people(300)
+    some = group.astype(object)
+    some[:6] = some[200:220] = "few"
+    asked = {"training": fft.Training(epochs=1, patience=1), "rule": fft.PlainRule(), "groups": ff.Groups(min_size=30)}
+    with pytest.warns(ff.GroupWarning, match="few"):
+        found = fft.fit(
+            net(), X[:200], y[:200], sensitive_features=some[:200], validation=(X[200:], y[200:], some[200:]), **asked
+        )
+    scores = found.module(torch.as_tensor(X[200:]))[:, 0].detach().numpy()
+    losses, good = np.logaddexp(0.0, -(2 * y[200:] - 1) * scores), y[200:] == 1
+    first, second = (losses[good & (some[200:] == each)].mean() for each in "01")
+    np.testing.assert_allclose(found.history[-1, 0], losses.mean(), rtol=1e-9)
+    np.testing.assert_allclose(found.history[-1, 1], (first - second) ** 2 / 2, rtol=1e-9)

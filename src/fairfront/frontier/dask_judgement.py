@@ -145,11 +145,6 @@ class Part:
     edges: Array | None
     operating: OperatingPoint | None = None
 
-    def take(self, places: slice) -> Part:
-        """Return the part for some of the models."""
-        some = np.arange(len(self.models))[places]
-        return replace(self, models=self.models.take(some), edges=None if self.edges is None else self.edges[some])
-
     def counted(self, rows: tuple[Any, ...]) -> Sums:
         sums: Sums | None = reduced(self.count, *rows, combine=joined)
         if sums is None:
@@ -226,12 +221,6 @@ class ScoreBins:
     across: Array
     low: Array
     high: Array
-
-    @classmethod
-    def none(cls, edges: Array) -> ScoreBins:
-        """Return the bins of no rows."""
-        shape = len(edges), edges.shape[1] + 1
-        return cls(np.zeros(shape), np.zeros(shape), np.full(shape, np.inf), np.full(shape, -np.inf))
 
     def __add__(self, other: ScoreBins) -> ScoreBins:
         low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)

@@ -49,12 +49,6 @@ class LinearModels(Models):
             return cls(W[:, :, :-1].copy(), centred(W[:, :, -1]), fit_intercept=True, **known)
         return cls(W.copy(), np.zeros(W.shape[:2]), fit_intercept=False, **known)
 
-    def with_weights(self, W: Array) -> LinearModels:
-        """Return the models with other weights (N, K, d) in the users' units."""
-        if not self.fit_intercept:
-            return replace(self, coef=W.copy())
-        return replace(self, coef=W[:, :, :-1].copy(), intercept=centred(W[:, :, -1]))
-
     @property
     def n_features(self) -> int:
         return int(self.coef.shape[2])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
 
@@ -31,7 +31,6 @@ from ..pareto import nondominated
 from ..records import Record
 from ..solvers import Status
 from ..validation import shown
-from .models import Places
 
 ARRAYS = ("objectives", "gaps", "signed_gaps", "preferences", "kkt", "certified", "multipliers", "ids")
 """Fields with one row per point; ``status`` has one too, and is a tuple."""
@@ -120,11 +119,6 @@ class Points(Record):
     @property
     def loss(self) -> Array:
         return np.asarray(self.objectives[:, 0])
-
-    def take(self, places: Places) -> Points:
-        rows = np.asarray(places, dtype=np.intp)
-        some = {name: getattr(self, name)[rows] for name in ARRAYS}
-        return replace(self, status=tuple(self.status[i] for i in rows), **some)
 
 
 def _column(name: str, doc: str) -> Any:

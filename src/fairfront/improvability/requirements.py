@@ -52,10 +52,6 @@ class Pair(NamedTuple):
     low: int
     rate: str
 
-    @property
-    def groups(self) -> tuple[int, int]:
-        return self.high, self.low
-
 
 @dataclass(frozen=True)
 class Contrast:

@@ -117,10 +117,6 @@ class Means(Record):
     def take(self, places: Sequence[int]) -> Means:
         return replace(self, sums=self.sums[places])
 
-    @property
-    def sizes(self) -> Array:
-        return self.rows
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Overall(Record):

@@ -30,5 +30,4 @@ from .strata import Within as Within
 from .surrogates import Quantity as Quantity
 from .value_losses import LogLinkLoss as LogLinkLoss
 from .value_losses import is_likelihood as is_likelihood
-from .value_losses import is_regression as is_regression
 from .value_losses import predictions_of as predictions_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from math import log
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -126,8 +126,3 @@ def is_likelihood(name: str) -> bool:
 def predictions_of(scores: Array, name: str) -> Array:
     """Return scores of models of the loss with this name as they are, or what they predict where it has a link."""
     return LOSSES[name]().mean(scores) if name in LOSSES and LOSSES[name].link else scores
-
-
-def is_regression(loss: Any) -> bool:
-    """Tell whether a loss, given by name or as it is, is for values first."""
-    return bool(LOSSES.made(loss, Loss).kinds[0] == "regression")

@@ -150,12 +150,6 @@ class Guess:
             raise InputError(f"{type(self.model).__name__} gave probabilities that are not finite, expected numbers.")
         return found
 
-    @property
-    def is_plain(self) -> bool:
-        """Tell whether the model's own probabilities are the guess: nothing is scaled, and no class is missing."""
-        size = len(self.scaling.bias)
-        return len(self.seen) == size and self.scaling.is_none
-
     def folded(self) -> Guess:
         """Return a logistic regression with its scaling inside its coefficients, which is the same; others as is."""
         model, size = self.model, len(self.scaling.bias)

@@ -47,10 +47,6 @@ class WeightTerms:
         more[:, np.arange(len(self)), self.places] = -self.signs
         return np.concatenate([G[:, :-1], more, G[:, -1:]], axis=1)
 
-    def hessians(self, H: Array) -> Array:
-        """Return Hessians of cells (k, d, d) with those of the weights, which are 0, before the last."""
-        return np.concatenate([H[:-1], np.zeros((len(self), *H.shape[1:])), H[-1:]]) if len(self) else H
-
     def within(self, W: Array, move: Array, x: Array) -> tuple[Array, Array]:
         """Return the move from weights (K, d) that ends within the bounds, exactly at those with a multiplier.
 

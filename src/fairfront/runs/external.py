@@ -82,10 +82,6 @@ class External(Record):
     periods: tuple[Mapping[str, Any], ...]
     points: Mapping[str, Any] = field(repr=False)
 
-    @property
-    def reading(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("delimiter", "encoding", "missing", "decimal")}
-
 
 def judged_rows(
     run: Run, data: Any, name: str, reading: Mapping[str, Any], progress: Any
