@@ -56,7 +56,7 @@ class _PointFit(FairModel):
         self._set_weights(*((W[:, :-1], centred(W[:, -1])) if problem.fit_intercept else (W, np.zeros(len(W)))))
         self.objectives_, self.objective_names_ = problem.algebra.objectives(L)[0], problem.algebra.names
         self.loss_gaps_ = problem.algebra.gaps(L)[0]
-        self.history_, self.status_ = outcome.history[0], Status(outcome.status[0])
+        self.history_, self.status_ = outcome.history[0].objectives, Status(outcome.status[0])
         self.n_iter_ = max(1, int(outcome.n_iter[0]))
 
     def _fit_rule(self, rates: Rates, *rows: Any) -> None:

@@ -2,35 +2,95 @@
 
 Conventions sheet
 -----------------
-Axes, always in this order: run R, objective m, cell k, class K, feature d, sample n.
+Axes, always in this order: run R, objective m, gap q, cell k, class K, feature d, sample n.
 
-    W (R, K, d)      weights of R runs; K = 1 for binary and regression; the intercept, if any, is last
-    L (R, k)         cell values; the last cell is the penalty |w|^2 / 2
-    G (R, k, K d)    cell gradients
-    D (R, k, K d)    cell directions M^-1 G in the problem's metric M (the identity unless set)
+    W (R, K, d)      weights of R runs; K = 1 for binary labels and regression; the intercept, if
+                     any, is the last feature
+    L (R, k)         values of the cells: means of a measure over some rows. The last cell of a
+                     model with a ridge is the penalty |w|^2 / 2
+    G (R, k, K d)    gradients of the cells
+    D (R, k, K d)    directions M^-1 G of the cells in the problem's metric M, the identity unless
+                     a solver sets another
     Q (R, k, k)      inner products G M^-1 G^T
-    p, B, b, A, h, z see `objectives.gaps`
-    beta (R, k)      what a solver answers: the step is  w <- w - D^T beta
-    omega (k)        weights of the cells in a weighted fit: minimise omega.L
+    omega (k,)       weights of the cells in a weighted fit, which minimises omega.L
 
-A solver sees (L, Q) and the algebra, never n or d. Problems offer capabilities; a solver says which it needs:
-first order (`cells`, `move`), weighted fit (`fit`), second order (`hessian`).
+With the rows p (k,), B (q, k) and b (q,) of `objectives.Algebra`:
+
+    loss  = p.L                                            the training loss
+    z     = B L - b                                        signed gaps, (R, q)
+    h     = [loss, phi(z_1), ..., phi(z_q)]                objectives, (R, m), m = 1 + q
+    dh/dw = A G,  A = [p ; diag(phi'(z)) B]                their gradients, A is (R, m, k)
+    g_i   = A_i G                                          the gradient of objective i
+
+A first-order solver sees (L, Q) and the algebra, never n or d. It answers in cell coordinates:
+
+    beta (R, k)      a step; the problem moves by  w <- w - D^T beta
+    pi (R, m)        preferences; a run should end where all pi_i h_i are equal
+    alpha (R, m)     weights of the objectives on the simplex (paper, section 2.3)
+    d_t              the direction sum_i alpha_i g_i of step t, a combination of gradients
+
+So the same solver drives NumPy, Dask and torch, and R preferences cost one pass over the data
+together. Problems offer capabilities, each a protocol below; a solver says which it needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
-from scipy.optimize import approx_fprime
+from numpy.typing import NDArray
 
-from ..exceptions import InputError
 from ..objectives import Algebra, Array
-from ..objectives.gaps import Identity
-from ..validation import refuse
-from ..validation.inputs import as_numbers
-from .point import Point, gram
+
+Runs = NDArray[np.bool_] | NDArray[np.intp]
+"""A choice of runs: a mask over all, or their places."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """R runs at one place each: weights, cell values, inner products and directions of cells."""
+
+    W: Array
+    L: Array
+    Q: Array
+    D: Array
+
+    @property
+    def runs(self) -> int:
+        """Return how many runs there are."""
+        return len(self.L)
+
+    def take(self, runs: Runs) -> Point:
+        """Return some of the runs."""
+        return Point(self.W[runs], self.L[runs], self.Q[runs], self.D[runs])
+
+    def moved(self, beta: Array) -> Array:
+        """Return the weights w - D^T beta."""
+        step = np.einsum("rk,rkd->rd", beta, self.D)
+        return np.asarray(self.W - step.reshape(self.W.shape))
+
+    def where(self, mask: NDArray[np.bool_], other: Point) -> Point:
+        """Return this point for the runs in the mask and the other one elsewhere."""
+        if mask.all():
+            return self
+
+        def chosen(here: Array, there: Array) -> Array:
+            per_run = mask.reshape(-1, *[1] * (here.ndim - 1))
+            return np.where(per_run, here, there)
+
+        return Point(
+            chosen(self.W, other.W),
+            chosen(self.L, other.L),
+            chosen(self.Q, other.Q),
+            chosen(self.D, other.D),
+        )
+
+
+def gram(G: Array, D: Array) -> Array:
+    """Return Q = G D^T, symmetrised against rounding."""
+    Q = G @ D.transpose(0, 2, 1)
+    return np.asarray(0.5 * (Q + Q.transpose(0, 2, 1)))
 
 
 @runtime_checkable
@@ -40,7 +100,7 @@ class FirstOrder(Protocol):
     algebra: Algebra
 
     def cells(self, W: Array) -> Point:
-        """Evaluate R runs: one pass over the data."""
+        """Evaluate R runs in one pass; cells that are not finite lie outside the domain."""
 
     def move(self, point: Point, beta: Array) -> Array:
         """Return the weights w - D^T beta."""
@@ -60,79 +120,3 @@ class SecondOrder(Protocol):
 
     def hessian(self, W: Array, omega: Array) -> Array:
         """Return the (K d, K d) Hessian of omega.L at weights (K, d)."""
-
-
-Function = Callable[..., Any]
-
-
-class FunctionProblem:
-    """A vector of differentiable functions of x.
-
-    Parameters
-    ----------
-    functions : callable or sequence of callables
-        One callable that returns m values, or m callables that return one value each.
-    jac : None, True, callable or sequence of callables
-        As in SciPy: True when functions return (value, gradient), a callable for the (m, d) Jacobian, or one per
-        objective for its gradient, None for finite differences.
-    """
-
-    def __init__(self, functions: Function | Sequence[Function], x0: Array, jac: Any = None) -> None:
-        for given, what, expected in (
-            (functions, "functions", "a callable or a sequence of callables"),
-            (jac, "jac", "None, True, a callable or one per objective"),
-        ):
-            several = isinstance(given, Sequence) and not isinstance(given, str) and all(map(callable, given))
-            open_ = what == "jac" and (given is None or given is True)
-            if not (open_ or callable(given) or (several and len(given))):
-                raise refuse(what, given, expected)
-        self.functions, self.jac, self.K, self.d = functions, jac, 1, x0.size
-        values, J = self.evaluate(x0.reshape(-1))
-        m = len(values)
-        if not (np.isfinite(values).all() and np.isfinite(J).all()):
-            raise InputError(f"functions give {values} at x0 with their gradients, expected finite numbers there.")
-        if m < 2:
-            raise InputError(f"minimize got {m} objective, expected 2 or more; use scipy.optimize.minimize for one.")
-        eye, names = np.eye(m), tuple(f"h_{i + 1}" for i in range(m))
-        self.algebra = Algebra(eye[0], eye[1:], np.zeros(m - 1), np.zeros(m - 1, dtype=bool), Identity(), names)
-
-    def heights(self, x: Array) -> tuple[Array, Any]:
-        """Values (m,), and gradients where functions return both."""
-        found = _called(self.functions, x)
-        if self.jac is not True:
-            return _flat(found), None
-        pairs = [found] if callable(self.functions) else found
-        if not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs):
-            raise InputError("functions do not return pairs, expected (value, gradient) where jac is True.")
-        found, gradients = pairs[0] if callable(self.functions) else zip(*pairs, strict=True)
-        return _flat(found), gradients
-
-    def evaluate(self, x: Array) -> tuple[Array, Array]:
-        """Values (m,) and Jacobian (m, d)."""
-        values, gradients = self.heights(x)
-        if self.jac is None:
-            gradients = approx_fprime(x, lambda at: _flat(_called(self.functions, at)))
-        elif self.jac is not True:
-            gradients = _called(self.jac, x)
-        J = as_numbers(gradients, "what jac returns")
-        m, d = len(values), self.d
-        if J.size != m * d or (J.ndim == 2 and J.shape != (m, d)):
-            raise InputError(f"jac has shape {J.shape}, expected ({m}, {d}): one row per objective.")
-        return values, J.reshape(m, d)
-
-    def cells(self, W: Array) -> Point:
-        """One after the other; a step may land where functions overflow, and is refused then."""
-        with np.errstate(all="ignore"):
-            L, G = map(np.array, zip(*(self.evaluate(w.reshape(-1)) for w in W), strict=True))
-        return Point(W, L, gram(G, G), G)
-
-    def move(self, point: Point, beta: Array) -> Array:
-        return point.moved(beta)
-
-
-def _called(functions: Function | Sequence[Function], x: Array) -> Any:
-    return functions(x) if callable(functions) else [function(x) for function in functions]
-
-
-def _flat(values: Any) -> Array:
-    return np.atleast_1d(as_numbers(values, "what functions return")).reshape(-1)

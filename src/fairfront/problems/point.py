@@ -14,6 +14,8 @@ from scipy.optimize import minimize as scipy_minimize
 
 from ..exceptions import InputError
 from ..objectives import Array
+from .base import Point as Point
+from .base import gram as gram
 
 if TYPE_CHECKING:
     from .linear import LinearProblem
@@ -31,38 +33,6 @@ WITHIN = (
     "expected data and steps that stay within the range of floating-point numbers; give X and y in other units, a "
     "larger ridge, or shorter steps."
 )
-
-
-@dataclass(frozen=True)
-class Point:
-    """R runs at one place each: weights, cell values, inner products and directions of the cells."""
-
-    W: Array
-    L: Array
-    Q: Array
-    D: Array
-
-    @property
-    def runs(self) -> int:
-        return len(self.L)
-
-    def take(self, runs: NDArray[np.bool_] | NDArray[np.intp]) -> Point:
-        return Point(self.W[runs], self.L[runs], self.Q[runs], self.D[runs])
-
-    def moved(self, beta: Array) -> Array:
-        return np.asarray(self.W - np.einsum("rk,rkd->rd", beta, self.D).reshape(self.W.shape))
-
-    def where(self, mask: NDArray[np.bool_], other: Point) -> Point:
-        if mask.all():
-            return self
-        pairs = ((self.W, other.W), (self.L, other.L), (self.Q, other.Q), (self.D, other.D))
-        return Point(*(np.where(mask.reshape(-1, *([1] * (mine.ndim - 1))), mine, its) for mine, its in pairs))
-
-
-def gram(G: Array, D: Array) -> Array:
-    """Q = G D^T, symmetrised against rounding."""
-    Q = G @ D.transpose(0, 2, 1)
-    return np.asarray(0.5 * (Q + Q.transpose(0, 2, 1)))
 
 
 def check_finite(*results: Array) -> None:

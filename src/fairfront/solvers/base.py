@@ -1,35 +1,79 @@
-"""What all solvers share: why runs stop, where they should end, what may be asked of them, and how they are chosen."""
+"""What all solvers share: targets, statuses, results, tolerances, and how a solver is chosen.
+
+A solver is a frozen record of settings. It takes a problem (`problems.base`) and says where runs
+should end (`Target`); it hands back points of a frontier (`Solved`) or the ends of single runs
+(`Outcome`). It holds no data.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Algebra, Array
-from ..problems import FirstOrder, LinearProblem
+from ..problems import FirstOrder, LinearProblem, Point
 from ..validation import MOST_POINTS, Registry, check_count, check_positive
 from ..validation.inputs import check_preferences
 
-if TYPE_CHECKING:
-    from .loop import Aim, Outcome
-
 Mask = NDArray[np.bool_]
+Ids = NDArray[np.intp]
 Path = Literal["worst_gap", "proportional"]
 Accepted = Literal["preferences", "caps", "uneven gaps", "estimators"]
 OnPoint = Callable[[int, str, int], None]
 """Is told how many points are done, a note, and how many there are to be."""
-TARGETS = 12  # targets that are placed between plain training and the smallest gap when nothing is asked for
-TINY = 1e-300  # the smallest number that is divided by, where a quotient of zeros is to be zero
-CLOSED = 1e-12  # smallest cap whose slope is taken: that of a gap function is 0 at 0
+OnIterate = Callable[[int, Ids, Point], None]
+"""Is told the step, the runs that took it, and where they are; step 0 is the start."""
+TARGETS = 12
+"""Targets placed between unconstrained training and the smallest gap when no number is given."""
+TINY = 1e-300
+"""The smallest number that is divided by, where a quotient of zeros is to be zero."""
 SMOOTHING = 0.2
-"""Width over which default solvers round a loss with a kink; the values reported are those of the loss itself."""
-UNFINISHED = ("RUNNING", "OUT_OF_REACH", "WEAK", "STALLED", "STUCK", "UNATTAINED", "LIMIT", "VISITED")
+"""Width over which default solvers round a loss with a kink; values reported are the loss's own."""
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """Numbers of the first-order solvers. None was tuned on one data set; all are free of units.
+
+    armijo              share of a promised decrease that an accepted step has to keep
+    rounding            relative change of a level or an objective that is rounding
+    measurable          share of the loss that a step has to promise before the curvature measured
+                        along it has digits (cube of the rounding unit, to the power 0.9)
+    rank                eigenvalues of a matrix with unit diagonal below this are rounding; their
+                        roots would look like directions to move in
+    dependent           share of the largest eigenvalue below which gap gradients depend on others
+    zero_gradient       a gap gradient shorter than this share of the two means that it is the
+                        difference of is rounding
+    zero_row            a gradient shorter than this share of the longest is rounding
+    contradiction       squared distance at which linear constraints contradict each other
+                        (Lawson and Hanson 1995, chapter 23)
+    violation           share of the largest right-hand side by which a constraint may be missed
+    balanced            length of a convex combination of unit gradients that counts as zero
+    smallest_cap        smallest cap whose slope is taken: that of a gap function is 0 at 0
+    unbounded           an objective below minus this has no lower bound: no loss gets there
+    """
+
+    armijo: float = 1e-4
+    rounding: float = 1e-13
+    measurable: float = 1e-14
+    rank: float = 1e-13
+    dependent: float = 1e-10
+    zero_gradient: float = 1e-9
+    zero_row: float = 1e-14
+    contradiction: float = 1e-12
+    violation: float = 1e-6
+    balanced: float = 1e-9
+    smallest_cap: float = 1e-12
+    unbounded: float = 1e15
+
+
+TOLERANCES = Tolerances()
 
 
 class Status(StrEnum):
@@ -42,7 +86,10 @@ class Status(StrEnum):
         "efficient: weighted Chebyshev point, the smallest largest pi_i h_i "
         "(the preference line does not meet the frontier)"
     )
-    NEAREST = "preference not reachable: nearest point (the unconstrained gaps are below what the preference asks)"
+    NEAREST = (
+        "preference not reachable: nearest point (one objective is at its minimum, and the others "
+        "are below what the preference asks)"
+    )
     OUT_OF_REACH = "not reachable: nearest point (the gaps cannot be made as small as asked)"
     FLOOR = "efficient: the smallest gap that these models can reach on these data"
     PAST = "solved with the gaps past zero, on the other side of those of the unconstrained model"
@@ -53,15 +100,20 @@ class Status(StrEnum):
     STALLED = "stalled: no step lowers the objectives any more, although the point is not known to be efficient"
     STUCK = "stuck: the printed direction vanishes here, although all objectives could still fall together"
     UNATTAINED = (
-        "no efficient point: objectives go on falling however far the point moves, and their infimum is not attained; "
-        "add a penalty or bounds"
+        "no efficient point: objectives go on falling however far the point moves, and their infimum "
+        "is not attained; add a penalty or bounds"
     )
     LIMIT = "stopped at the iteration limit before it converged; raise max_iter"
+    STEPS_TAKEN = "took all T steps: the printed algorithm has no other end; raise T, or look at the history"
+    DIVERGED = (
+        "diverged: the printed step led above the loss of a model without weights; use a smaller eta "
+        "or smaller preferences"
+    )
     ROUNDED = "solved with the kinks of the loss rounded over a narrow width, not for the loss itself"
     WEIGHTED = "weighted fit, not certified: a learner of any kind, fitted with row weights of the frontier"
     POSTERIOR = (
-        "optimal for its posteriors, not certified: by a learner's probabilities of label and group, no rule has a "
-        "smaller expected error at these gaps"
+        "optimal for its posteriors, not certified: by a learner's probabilities of label and group, "
+        "no rule has a smaller expected error at these gaps"
     )
     GIVEN = "given: no other candidate is at least as good on every axis and better on one"
     DOMINATED = "given: another candidate is at least as good on every axis and better on one"
@@ -69,8 +121,22 @@ class Status(StrEnum):
 
     @property
     def solved(self) -> bool:
-        """Tell whether the point is finished, so that rules may choose it: solved to tolerance, fitted, or given."""
+        """Tell whether the point is finished, so that rules may choose it."""
         return self.name not in UNFINISHED
+
+
+UNFINISHED = (
+    "RUNNING",
+    "OUT_OF_REACH",
+    "WEAK",
+    "STALLED",
+    "STUCK",
+    "UNATTAINED",
+    "LIMIT",
+    "STEPS_TAKEN",
+    "DIVERGED",
+    "VISITED",
+)
 
 
 @dataclass(frozen=True)
@@ -86,38 +152,46 @@ class Target:
 
     @classmethod
     def from_preferences(cls, pi: Array) -> Target:
+        """Return the target of R preferences (R, m)."""
         return cls(pi, np.full((len(pi), pi.shape[1] - 1), np.nan))
 
     @classmethod
     def from_caps(cls, caps: Array) -> Target:
+        """Return the target of R rows of caps (R, q)."""
         return cls(np.full((len(caps), caps.shape[1] + 1), np.nan), caps)
 
     @property
     def by_preference(self) -> Mask:
+        """Tell which runs have a preference."""
         return ~np.isnan(self.pi[:, 0])
 
     def take(self, runs: Mask) -> Target:
+        """Return the target of some runs."""
         return Target(self.pi[runs], self.caps[runs])
 
     def caps_at(self, algebra: Algebra, level: Array) -> Array:
-        """Return the caps phi^-1(level / pi_j) of the preference runs, the fixed caps of the others."""
-        wanted = algebra.gap.inverse(np.maximum(level, TINY)[:, None] / self.pi[:, 1:])
-        return np.where(self.by_preference[:, None], wanted, self.caps)
+        """Return the caps phi^-1(level / pi_j) of the preference runs, the fixed ones of others."""
+        per_gap = np.maximum(level, TINY)[:, None] / self.pi[:, 1:]
+        return np.where(self.by_preference[:, None], algebra.gap.inverse(per_gap), self.caps)
 
     def next_level(self, algebra: Algebra, level: Array, loss: Array, caps: Array, price: Array) -> Array:
-        """Take a Newton step on pi_1 loss(level) = level, where the loss falls by ``price`` per unit of cap."""
-        slope = self.pi[:, 1:] * algebra.gap.slope(np.maximum(caps, CLOSED))
-        rate = self.pi[:, 0] * (np.abs(price) / np.maximum(slope, TINY)).sum(axis=1)
+        """Take a Newton step on pi_1 loss(level) = level.
+
+        The loss falls by ``price`` (R, q) per unit of cap.
+        """
+        steepness = algebra.gap.slope(np.maximum(caps, TOLERANCES.smallest_cap))
+        per_level = np.abs(price) / np.maximum(self.pi[:, 1:] * steepness, TINY)
+        rate = self.pi[:, 0] * per_level.sum(axis=1)
         moved = level + (self.pi[:, 0] * loss - level) / (1.0 + rate)
         return np.where(self.by_preference, moved, level)
 
 
-def tops(algebra: Algebra, z: Array, path: Path) -> Array:
-    """Return the caps that plain training just meets."""
+def tops(algebra: Algebra, sizes: Array, path: Path) -> Array:
+    """Return the caps (q,) that unconstrained training just meets, with gaps of these sizes."""
     if path == "proportional":
-        return z
+        return sizes
     assert algebra.notion_of is not None
-    return np.array([z[algebra.notion_of == i].max() for i in algebra.notion_of])
+    return np.array([sizes[algebra.notion_of == notion].max() for notion in algebra.notion_of])
 
 
 @dataclass(frozen=True)
@@ -125,20 +199,22 @@ class Request:
     """What a frontier is asked for.
 
     preferences   None, how many targets, or preference vectors (R, m)
-    n_points      how many points to solve or, for first-order solvers, to keep
+    n_points      how many points an exact solver places
     random_state  seed of random starts
+    on_iterate    is told all accepted steps of a first-order solver, weights in the user's units
     """
 
     preferences: Any = None
     n_points: int | None = None
     random_state: int | None = None
+    on_iterate: OnIterate | None = None
 
     def __post_init__(self) -> None:
         if self.n_points is not None:
             check_count(self.n_points, "n_points", least=2, most=MOST_POINTS)
 
     def targets(self, names: tuple[str, ...], least: int = 1) -> tuple[int | None, Array | None]:
-        """Return how many targets are asked for, None where that is open, and the preference vectors, if any."""
+        """Return how many targets are asked for, None where that is open, and preference vectors."""
         if self.preferences is None:
             return None, None
         if isinstance(self.preferences, (int, np.integer)):
@@ -152,10 +228,10 @@ class Solved:
     """A point of a frontier as a solver hands it over.
 
     W (K, d)          weights in the problem's own units
-    status            VISITED for a point that a run passed on its way
+    status            why the solver stopped there
     pi (m,)           its preference, NaN where it was solved for caps
-    L (k,)            cells that were solved for, on framed columns; None where the solver is not exact
-    multipliers (q,)  of the gaps, and after them of the guards; None where the solver is not exact
+    L (k,)            cells that were solved for, on framed columns; None if the solver is not exact
+    multipliers (q,)  of the gaps, and after them of the guards; None if the solver is not exact
     """
 
     W: Array
@@ -167,24 +243,94 @@ class Solved:
     certified: bool = False
 
 
-class Solver:
-    """Frozen hyper-parameters and pure functions that find points of a frontier.
+@dataclass(frozen=True, eq=False)
+class Aim:
+    """What single runs are asked for.
 
-    A solver is a frozen dataclass with a ``name`` that has `trace`, and `solve` where it can find single points. One
-    that goes step by step is a `loop.Descent` and has `prepare`, `plan` and `judge` instead.
+    target       where each run should end; None for solvers that go anywhere
+    start        weights (K, d) or (R, K, d) to begin at
+    exact        the problem with the loss itself, where the one to iterate on has a rounded kink
+    """
+
+    target: Target | None = None
+    start: Array | None = None
+    exact: LinearProblem | None = None
+    on_iterate: OnIterate | None = None
+    random_state: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """What a run passed: its start, every accepted step, and its end.
+
+    objectives (T + 1, m)     h(w_t)
+    alpha (T + 1, m)          weights of the objectives in the direction at w_t (paper, eq. 6); NaN
+                              where a solver has none
+    direction_norm (T + 1,)   |d_t|, the length of sum_i alpha_i g_i at w_t; 0 at an efficient point
+    """
+
+    objectives: Array
+    alpha: Array
+    direction_norm: Array
+
+    @classmethod
+    def of_objectives(cls, objectives: Array) -> History:
+        """Return the history of a solver that has neither alpha nor d_t."""
+        return cls(objectives, np.full_like(objectives, np.nan), np.full(len(objectives), np.nan))
+
+    def __len__(self) -> int:
+        return len(self.objectives)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Where R runs ended.
+
+    W (R, K, d), L (R, k), objectives (R, m)   the ends
+    status, n_iter (R,)                        why each run ended, and after how many steps
+    history                                    one `History` per run
+    passes                                     passes over the data of all runs together
+    """
+
+    W: Array
+    L: Array
+    objectives: Array
+    status: tuple[Status, ...]
+    n_iter: Ids
+    history: tuple[History, ...]
+    passes: int
+
+    @property
+    def alpha(self) -> Array:
+        """Return the weights alpha* (R, m) at the ends."""
+        return np.stack([history.alpha[-1] for history in self.history])
+
+    @property
+    def direction_norm(self) -> Array:
+        """Return the lengths |d_t| (R,) at the ends."""
+        return np.array([history.direction_norm[-1] for history in self.history])
+
+
+class Solver:
+    """Frozen settings and pure functions that find points of a frontier.
+
+    A solver is a frozen dataclass with a ``name`` that has `trace`, and `solve` where it can find
+    single points. One that goes step by step is a `descent.Descent`.
 
     needs     the capabilities that the problem must have
     accepts   what may be asked of it beside a number of points, or that it is for estimators
-    path      how automatic caps shrink: one cap on the worst gap of each notion, or all gaps in proportion
+    path      how automatic caps shrink: one cap on the worst gap of each notion, or all in proportion
+    visited   whether a frontier keeps the points that runs pass
     """
 
     name: ClassVar[str]
     needs: ClassVar[tuple[type, ...]] = (FirstOrder,)
     accepts: ClassVar[frozenset[Accepted]] = frozenset()
     path: Path = "worst_gap"
+    visited: bool = False
 
     def stated(self, problem: LinearProblem) -> LinearProblem:
-        """Return the problem that points are stated for, with the gaps that the solver was set to count.
+        """Return the problem that points are stated for, with the gaps that the solver counts.
 
         Parameters
         ----------
@@ -241,7 +387,8 @@ class Solver:
         if preference is not None:
             return Target.from_preferences(check_preferences(preference, algebra.names))
         if "caps" not in self.accepts:
-            raise InputError(f"solver {self.name!r} needs a preference, found None.")
+            given = "None" if max_gap is None else "a cap on the gap; use solver='newton' for caps"
+            raise InputError(f"solver {self.name!r} needs a preference, found {given}.")
         cap = 0.0 if max_gap is None else check_positive(max_gap, "the largest gap", zero=True)
         return Target.from_caps(np.full((1, len(algebra.b)), cap))
 
@@ -250,7 +397,7 @@ SOLVERS: Registry[type[Solver]] = Registry("solver")
 
 
 def as_solver(solver: str | Solver, algebra: Algebra | None = None) -> Solver:
-    """Return the solver by name or as given, for gaps of one sign (of ``algebra``) only one that accepts them."""
+    """Return the solver by name or as given; one that accepts the gaps of ``algebra``."""
     chosen: Solver = SOLVERS.made(solver, Solver, "a name or an instance such as ff.Newton()")
     if "estimators" in chosen.accepts:
         raise InputError("a Weighting searches the weights of an estimator, found none; give estimator=.")
@@ -266,7 +413,8 @@ def check_needs(solver: Solver, problem: object) -> None:
     """Refuse a problem that lacks what the solver needs, naming it."""
     missing = [need.__name__ for need in solver.needs if not isinstance(problem, need)]
     if missing:
+        needs = ", ".join(need.__name__ for need in solver.needs)
         raise InputError(
-            f"{type(solver).__name__} needs {', '.join(n.__name__ for n in solver.needs)}, "
-            f"{type(problem).__name__} lacks {', '.join(missing)}; use another solver."
+            f"{type(solver).__name__} needs {needs}, {type(problem).__name__} lacks {', '.join(missing)}; "
+            "use another solver."
         )

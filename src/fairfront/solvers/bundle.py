@@ -18,7 +18,7 @@ import numpy as np
 from ..objectives import Array
 from ..problems import EstimatorProblem, Reading
 from .base import TINY
-from .quadratic import lasso
+from .least_distance import lasso
 
 if TYPE_CHECKING:
     from .search import Weighting

@@ -12,14 +12,13 @@ from ..objectives import Array
 from ..objectives.losses import Hinge, SmoothedHinge
 from ..problems import LinearProblem
 from ..problems.pieces import Piece
-from .base import SMOOTHING, Path, Status, Target, tops
+from .base import SMOOTHING, Outcome, Path, Status, Target, tops
 from .knots import NEAR, first_knot, knot_solver, solve_caps, solve_knot
 from .least_distance import least_distance
-from .quadratic import factor
+from .simplex import factor
 from .sqp import Knot, KnotSolver
 
 if TYPE_CHECKING:
-    from .loop import Outcome
     from .newton import Newton
 
 NOTHING = 1e-5  # difference of two gaps that is nothing, in units of the plain loss

@@ -14,7 +14,22 @@ from ..exceptions import FairfrontWarning
 from ..objectives import Array
 from ..problems import FirstOrder, LinearProblem, SecondOrder, WeightedFit
 from ..validation import check_choice, check_count, check_flag, check_positive
-from .base import TARGETS, Accepted, OnPoint, Path, Request, Solved, Solver, Status, Target, check_needs, tops
+from .base import (
+    TARGETS,
+    Accepted,
+    Aim,
+    History,
+    OnPoint,
+    Outcome,
+    Path,
+    Request,
+    Solved,
+    Solver,
+    Status,
+    Target,
+    check_needs,
+    tops,
+)
 from .hard_points import approach, past_zero, restarted, unrounded
 from .knots import (
     OnKnot,
@@ -30,7 +45,6 @@ from .knots import (
     solve_knot,
     unheard,
 )
-from .loop import Aim, Outcome
 from .sqp import PRECISE, Knot, KnotSolver
 
 WALK = 8  # steps from unconstrained training to caps where a jump may have ended in a worse local optimum
@@ -146,7 +160,7 @@ class Newton(Solver):
         W, L = np.stack([k.W for k in knots]), np.stack([k.L for k in knots])
         objectives = problem.algebra.objectives(L)
         begun = problem.algebra.objectives(first.L[None])
-        history = tuple(np.vstack([begun, h[None]]) for h in objectives)
+        history = tuple(History.of_objectives(np.vstack([begun, h[None]])) for h in objectives)
         n_iter = np.array([k.n_iter for k in knots], dtype=np.intp)
         status = tuple(k.status for k in knots)
         return Outcome(W, L, objectives, status, n_iter, history, int(n_iter.sum()) + 1)

@@ -1,55 +1,132 @@
-"""PB-PDO: reach the frontier first, then slide along it to every preference (Algorithm 2, case II), and as printed.
+"""PB-PDO: slide along the frontier to the point that a preference asks for.
 
-The default differs from the paper: runs of the printed algorithm (`PaperPBPDO`) pass the frontier of data and seldom
-end where their preference asks (docs/paper/extraction.md). Here plain training reaches the frontier, and each step goes
-down the loss and along the gaps to where the preference wants them (`quadratic`). In the normalised reading of the
-printed one, the KL gradient is built from raw gradients (Proposition 1) and then scaled to unit length.
+A preference pi (m,) asks for pi_1 h_1 = ... = pi_m h_m on the frontier (paper, eq. 8). Where the
+frontier meets that line, the meeting point is the one with the smallest *level*
+
+    M(w) = max_i pi_i h_i(w),                                                            (1)
+
+and where it does not, the smallest M is the point nearest to it: the weighted Chebyshev point.
+M is the merit of the whole run.
+
+There are two gaits. A run *slides*: its step aims at a level t < M, every gap gets the cap
+c_j(t) = phi^-1(t / pi_j), and the capped step (`capped_step`) goes down the loss and along it to
+those caps. The level is the lowest that the step can keep,
+
+    pi_1 (loss + change of the loss in the step to c(t)) = t,                            (2)
+
+but lowers the worst gap by no more than a slide. A run that begins at the unconstrained model
+thereby follows the frontier, which is case II of Algorithm 2 as the main gait. Where the gaps
+cannot be made as small as asked, sliding comes to rest above the smallest level; from there on
+the run *descends*: its steps go down M itself (`level_step`), in which the loss has no part of its
+own. Either gait ends where a convex combination of the gradients of the largest pi_i h_i vanishes.
+
+Why runs cannot go in circles: M is one function for the whole run, with no weight that changes;
+both gaits predict that it falls unless the point is stationary; and an accepted step keeps a share
+of that, counted from the highest of the last `WINDOW` levels (Grippo, Lampariello and Lucidi
+1986), or from the last level while a step slides. The highest of the window can only fall. The
+window is for the preference line, where the second-order change of a gap exceeds what a step gains
+(the Maratos effect): with the last level alone ten preferences on Adult take ten times the passes.
+
+M says nothing about the loss while gaps are its larger part, so steps that slide obey Armijo's rule
+for the loss as well; that keeps them on the frontier.
+
+Differs from Algorithm 2, which is in `paper`: demanding that every step lowers all objectives and
+the KL term freezes a run on the preference line far from the frontier.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar
 
 import numpy as np
 
+from ..exceptions import InputError
 from ..objectives import Algebra, Array
 from ..problems import LinearProblem, Point, SecondOrder, WeightedFit
-from ..validation import check_choice, check_count, check_flag, check_positive
-from .base import TARGETS, TINY, Accepted, Mask, Path, Request, Status, Target, tops
+from ..validation import check_count, check_flag, check_positive
+from .base import (
+    TARGETS,
+    TINY,
+    TOLERANCES,
+    Accepted,
+    Mask,
+    Outcome,
+    Request,
+    Status,
+    Target,
+)
+from .capped_step import CappedStep, LinearModel, share_along, signed_sizes, step_within
+from .descent import Beginning, Course, Descent, Judgement, Plan, Statuses, all_running
 from .hard_points import polished
-from .loop import ENOUGH, Descent, Outcome, Plan, State, run
-from .pdo import PaperPDO, PaperState
-from .quadratic import DEPENDENT_GAPS, Balance, Step, capped_step, first_step, imbalance, length
+from .level_step import level_step
+from .roots import falling_root
+from .simplex import factor
 
-ABOVE = 0.01  # share of the way from the smallest gaps to those of plain training that the last automatic target keeps
-TO_FLOOR = 200  # steps that the search for the smallest gaps may take: half of a run's, because it need not be precise
-ON_LEVEL = 1e-6  # how far pi_1 loss may be from its level at the end of a run, as a share of it
-ROUNDING = 1e-13  # share of the merit that is rounding
-SHORT_SLIDE, SHORT_STEP, NARROWEST = 1e-9, 1e-14, 1e-8
-"""Slide, as a share of the longest, and step size below which a run is stuck, and smallest gaps that slides are of."""
-LEAST_LOSS, LEAST_PRICE = 1e-12, 1e-6
-"""What a loss counts for at least where tolerances are shares of it, and what is added to the price of a gap."""
-SMALL_CAP, LEAST_CAP = 1e-3, 1e-9
-"""Smallest cap that is turned into a preference, as a share of the largest and by itself: a cap of 0 has none."""
-LONGER, CUT = 2.0, 0.25  # factors on step size and slide after a step that was taken, and after one that was refused
+WINDOW = 5
+"""Accepted points of which the highest level counts in Armijo's rule."""
+LONGER, SHORTER = 2.0, 0.25
+"""Factors on step size and slide after an accepted and after a refused step."""
+SHORTEST_SLIDE = 1e-2
+"""Slide, as a share of the first, at which sliding has come to rest and descending begins."""
+SHORTEST_STEP = 1e-20
+"""Step size, as a share of the first, at which a run is stalled."""
+FAR = 1e8
+"""A run whose step size grew by this factor follows objectives that fall however far it goes."""
+ALONE = 1e-6
+"""Weight of all objectives but one below which that one alone is at its minimum."""
+SMALLEST_GAP = 1e-3
+"""Gap that the last automatic preference aims at, as a share of the unconstrained model's: a gap of
+0 has no preference."""
+NO_GAP = 1e-6
+"""Gap that counts as one, as a share of the largest, where automatic preferences are placed."""
 
 
-@dataclass(frozen=True)
-class SlideState(State, Target):
-    """Per run, beside where it goes: its level pi_1 loss, its step size and slide, and the largest allowed of both.
+@dataclass(frozen=True, eq=False)
+class PBPDOState:
+    """Per run.
 
-    ``steady`` tells whether the last move was taken: a step size that is being cut says nothing about slopes.
-    ``mu`` is what a gap above its cap counts in the merit; it fades slowly, or runs near a floor go in circles.
+    pi (m,)             preference, scaled so that its smallest and largest are as far from 1
+    recent (WINDOW,)    the levels (1) of the last accepted points
+    eta, slide          step size, and longest fall of the worst gap
+    first_eta, first_slide
+    accepted            whether the last step was accepted: a step size that is being cut says
+                        nothing about slopes
+    descends            the gait
+    """
+
+    pi: Array
+    recent: Array
+    eta: Array
+    slide: Array
+    first_eta: Array
+    first_slide: Array
+    accepted: Mask
+    descends: Mask
+
+
+@dataclass(frozen=True, eq=False)
+class PBPDOForecast:
+    """Per run: what a step is predicted to do, and with which prices.
+
+    level, loss, gaps (q,)      after the step, to first order
+    loss_price, prices (q,)     the step is y = -eta (loss_price g + C^T prices)
+    eta, length2                its step size, and |y|^2
+    along                       it moves the gaps more than it goes down the loss
+    relaxed                     its caps contradict each other, and wider ones were used
+    descends                    its gait
     """
 
     level: Array
+    loss: Array
+    gaps: Array
+    loss_price: Array
+    prices: Array
     eta: Array
-    slide: Array
-    eta_max: Array
-    slide_max: Array
-    steady: Mask
-    mu: Array
+    length2: Array
+    along: Mask
+    relaxed: Mask
+    descends: Mask
 
 
 @dataclass(frozen=True)
@@ -60,14 +137,14 @@ class PBPDO(Descent):
     ----------
     max_iter : int, most steps of a run; each is one pass over the data for all runs together
     tol : float
-        A run ends when the loss can fall by no more than ``tol`` times itself (squared metric length of the
-        step) with every gap within ``tol ** 0.5`` of its cap, relative to the caps' scale.
+        A run ends when the decrease of the level that a step can still promise is below this share
+        of it.
     slide : float
-        Longest move of a gap in one step, as a share of the largest gap so far; short slides leave many
-        points on the way.
-    line_tol : float, a preference counts as met when all pi_i h_i agree to this share
-    path : {"worst_gap", "proportional"}, how automatic caps shrink, as in `Newton`
+        Longest fall of the worst gap in one step, as a share of the gap at the start; short slides
+        leave many points on the way.
+    line_tol : float, the preference is met when all pi_i h_i agree to this share
     polish : bool, whether to solve the end of every run to Newton's precision (linear models)
+    visited : bool, whether a frontier keeps the non-dominated points that runs pass
     """
 
     max_iter: int = 400
@@ -75,9 +152,9 @@ class PBPDO(Descent):
     slide: float = 0.05
     line_tol: float = 5e-3
     polish: bool = False
-    path: Path = "worst_gap"
+    visited: bool = False
     name: ClassVar[str] = "pb_pdo"
-    accepts: ClassVar[frozenset[Accepted]] = frozenset({"preferences", "caps"})
+    accepts: ClassVar[frozenset[Accepted]] = frozenset({"preferences"})
 
     def __post_init__(self) -> None:
         check_count(self.max_iter, "max_iter", least=0)
@@ -85,194 +162,289 @@ class PBPDO(Descent):
         check_positive(self.slide, "slide")
         check_positive(self.line_tol, "line_tol", zero=True)
         check_flag(self.polish, "polish")
-        check_choice(self.path, "path", get_args(Path))
+        check_flag(self.visited, "visited")
 
-    def aim(self, problem: LinearProblem, request: Request) -> tuple[Array, Target]:
-        """Return the plain fit, where all runs start, and preferences, or caps evenly down to the smallest gaps.
+    def course(self, problem: LinearProblem, request: Request, plain: Array) -> Course:
+        """Return the unconstrained model, where all runs begin, and preferences.
 
-        The smallest gaps are found by aiming at zero; the last target stays a little above (`ABOVE`), because at the
-        floor itself multipliers have no bound.
+        Where none are given, their lines pass through even gaps at the loss of that model.
         """
-        algebra = problem.algebra
-        plain = problem.fit(algebra.p)
-        count, pi = request.targets(algebra.names)
-        if pi is not None:
-            return plain, Target.from_preferences(pi)
+        count, pi = request.targets(problem.algebra.names)
+        if pi is None:
+            pi = preferences_through_gaps(problem, plain, count or TARGETS, SMALLEST_GAP)
+        return Course(plain, Target.from_preferences(pi))
 
-        def caps_of(L: Array) -> Array:
-            return tops(algebra, algebra.violation(algebra.gaps(L))[0], self.path)
+    def finished(self, problem: Any, exact: Any, ends: Outcome, target: Target | None) -> Outcome:
+        """Solve ends to Newton's precision if that is asked for, or for the loss itself."""
+        if self.polish and target is not None and isinstance(problem, SecondOrder):
+            return polished(problem, exact, ends, target, None, every=True)
+        return super().finished(problem, exact, ends, target)
 
-        shares = np.linspace(1.0, 0.0, count or TARGETS) if count != 1 else np.zeros(1)
-        top = caps_of(problem.values(plain[None]))
-        bottom = np.zeros_like(top)
-        if not algebra.two_sided.all():
-            zero = Target.from_caps(np.zeros((1, len(algebra.b))))
-            lowest = caps_of(run(problem, PBPDO(max_iter=TO_FLOOR), plain, zero).L)
-            bottom = lowest + ABOVE * np.maximum(top - lowest, 0.0)
-        return plain, Target.from_caps(bottom + shares[:, None] * (top - bottom))
+    def beginning(
+        self, problem: Any, start: Array | None, target: Target | None, rng: np.random.Generator
+    ) -> Beginning:
+        """Begin at the unconstrained model, with the Hessian of the loss there as the metric."""
+        assert target is not None
+        if isinstance(problem, WeightedFit) and isinstance(problem, SecondOrder):
+            linear: Any = problem
+            first = linear.fit(linear.algebra.p) if start is None else start.reshape(-1, *start.shape[-2:])[0]
+            problem = linear.with_metric(linear.metric(first))
+            start = first if start is None else start
+        elif start is None:
+            start = _own_start(problem)
+        W = np.broadcast_to(start, (len(target.pi), *start.shape[-2:]))
+        return Beginning(problem, W.copy())
 
-    def _finish(
-        self, problem: Any, exact: Any, ends: Outcome, target: Target | None, path: Path | None = None
-    ) -> Outcome:
-        if self.polish and target is not None:
-            return polished(problem, exact, ends, target, path, every=True)
-        return super()._finish(problem, exact, ends, target, path)
+    def begin(self, algebra: Algebra, point: Point, target: Target | None) -> PBPDOState:
+        """Measure first slides and step sizes in units of the levels at the start."""
+        assert target is not None
+        pi = target.pi / np.sqrt(target.pi.min(axis=1) * target.pi.max(axis=1))[:, None]
+        values = pi * algebra.objectives(point.L)
+        level = values.max(axis=1)
+        slide = self.slide * algebra.gap.inverse(np.abs(values).max(axis=1))
+        eta = _first_step_sizes(algebra, point)
+        every = np.ones(point.runs, dtype=bool)
+        recent = np.repeat(level[:, None], WINDOW, axis=1)
+        return PBPDOState(pi, recent, eta, slide, eta, slide, every, ~every)
 
-    def prepare(self, problem: Any, start: Array | None, target: Target, rng: Any) -> tuple[Any, Array, SlideState]:
-        """Start all runs from the plain fit, with the Hessian there as the fixed metric."""
-        runs = len(target.pi)
-        newton = isinstance(problem, WeightedFit) and isinstance(problem, SecondOrder)
-        if newton:
-            best = problem.fit(problem.algebra.p) if start is None else start.reshape(-1, *start.shape[-2:])[0]
-            problem = problem.with_metric(problem.metric(best))
-            start = best if start is None else start
-        assert start is not None
-        W = np.broadcast_to(start, (runs, *start.shape[-2:])).copy()
-        first, ones = problem.cells(W[:1]), np.ones(runs)
-        widest = self.slide * _range(problem.algebra, first.L)[0] * ones
-        level = np.where(target.by_preference, target.pi[:, 0] * problem.algebra.loss(first.L)[0], np.nan)
-        eta = ones if newton else first_step(problem.algebra, first)[0] * ones
-        eta_max = np.full(runs, 1.0 if newton else np.inf)
-        return problem, W, SlideState(target.pi, target.caps, level, eta, widest, eta_max, widest, ones > 0, 0.0 * ones)
+    def plan(self, algebra: Algebra, point: Point, state: PBPDOState) -> Plan:
+        """Slide, or descend where sliding has come to rest above the smallest level."""
+        values = state.pi * algebra.objectives(point.L)
+        forecast = _slide(algebra, point, state, values)
+        gaps_are_highest = values[:, 0] < (1.0 - self.line_tol) * values.max(axis=1)
+        short = state.slide < SHORTEST_SLIDE * state.first_slide
+        rests = self._is_flat(forecast, values, state) | short
+        descends = state.descends | (gaps_are_highest & rests)
+        if descends.any():
+            forecast = _with_level_steps(algebra, point, state, forecast, descends)
+        weights = _objective_weights(algebra, point, forecast)
+        total = weights.sum(axis=1)
+        norm = np.sqrt(np.maximum(forecast.length2, 0.0)) / (forecast.eta * total)
+        combination = forecast.loss_price[:, None] * algebra.p + forecast.prices @ algebra.B
+        status = self._statuses(forecast, values, weights, state)
+        return Plan(forecast.eta[:, None] * combination, status, weights / total[:, None], norm, forecast)
 
-    def plan(self, algebra: Algebra, point: Point, state: SlideState) -> tuple[Plan, SlideState]:
-        """Slide by at most ``slide`` towards the caps, going down the loss as well."""
-        loss, z = algebra.loss(point.L), algebra.gaps(point.L)
-        caps = state.caps_at(algebra, state.level)
-        size = np.where(algebra.two_sided, np.abs(z), z)
-        near = self._near(algebra, state, size, caps)
-        step = capped_step(algebra, point.Q, z, near, state.eta)
-        price = step.x / state.eta[:, None]
-        at_caps = loss - (np.abs(price) * (caps - size)).sum(axis=1)
-        level = state.next_level(algebra, state.level, at_caps, caps, price)
-        status = self._status(algebra, point, state, step, caps, size)
-        plan = Plan(step.beta, status, {"near": near, "price": price, "decrease": step.decrease})
-        return plan, replace(state, level=level)
+    def _is_flat(self, forecast: PBPDOForecast, values: Array, state: PBPDOState) -> Mask:
+        """Tell where the next step promises nothing, and would not change any pi_i h_i either."""
+        level = np.maximum(values.max(axis=1), TINY)
+        price = np.where(forecast.descends, 1.0, state.pi[:, 0])
+        little = price * forecast.length2 <= self.tol * forecast.eta * level
+        settled = np.abs(forecast.level - level) <= 0.1 * self.line_tol * level
+        return little & settled & state.accepted & ~forecast.relaxed
 
-    def _near(self, algebra: Algebra, state: SlideState, size: Array, caps: Array) -> Array:
-        """Return caps within a slide of the gaps: on the way along the preference's ray, or at equal excess."""
-        over = size - caps
-        of = np.zeros(over.shape[1]) if algebra.notion_of is None else algebra.notion_of  # caps of a notion are one
-        worst = np.stack([over[:, of == each].max(axis=1) for each in of], axis=1)
-        shifted = caps + np.maximum(worst - state.slide[:, None], 0.0)
-        short = np.maximum(size - state.slide[:, None], 0.0 if algebra.gap.even else -np.inf)
-        reached = (state.pi[:, 1:] * algebra.gap.value(short)).max(axis=1)
-        on_ray = state.caps_at(algebra, np.fmax(state.level, reached))
-        return np.where(state.by_preference[:, None], on_ray, shifted)
+    def _statuses(
+        self, forecast: PBPDOForecast, values: Array, weights: Array, state: PBPDOState
+    ) -> Statuses:
+        """Tell which runs end, and what they have reached."""
+        status = all_running(len(values))
+        growth = forecast.eta / state.first_eta
+        on_line = values.min(axis=1) >= (1.0 - self.line_tol) * values.max(axis=1)
+        alone = weights.max(axis=1) >= (1.0 - ALONE) * weights.sum(axis=1)
+        for r in np.flatnonzero(self._is_flat(forecast, values, state)):
+            if on_line[r]:
+                status[r] = Status.LINE
+            elif growth[r] > FAR and not forecast.descends[r]:
+                status[r] = Status.UNATTAINED
+            else:
+                status[r] = Status.NEAREST if alone[r] else Status.CHEBYSHEV
+        stalled = (growth < SHORTEST_STEP) & (status == Status.RUNNING)
+        status[stalled & ~forecast.along] = Status.STALLED
+        return status
 
-    def _status(
-        self, algebra: Algebra, point: Point, state: SlideState, step: Step, caps: Array, size: Array
-    ) -> list[Status]:
-        loss, pi = algebra.loss(point.L), state.pi
-        over = (size - caps).max(axis=1)
-        flat = step.length2 / state.eta <= self.tol * np.maximum(np.abs(loss), LEAST_LOSS)
-        on_level = np.abs(pi[:, 0] * loss - state.level) <= ON_LEVEL * np.abs(state.level)
-        within = over <= np.sqrt(self.tol) * np.maximum(size.max(axis=1), state.slide_max)
-        done = flat & (on_level | ~state.by_preference) & state.steady & within
-        stuck = (state.slide < SHORT_SLIDE * state.slide_max) | (state.eta < SHORT_STEP)
-        levels = pi * algebra.objectives(point.L)
-        on_line = levels.min(axis=1) >= (1.0 - self.line_tol) * levels.max(axis=1)
-        cases = [
-            (~done & stuck & (over > 0), Status.OUT_OF_REACH),
-            (~done & stuck, Status.STALLED),
-            (~done, Status.RUNNING),
-            (~state.by_preference, Status.EFFICIENT),
-            (on_line, Status.LINE),
-            (np.any(step.x, axis=1), Status.CHEBYSHEV),
-        ]
-        return [next((each for where, each in cases if where[r]), Status.NEAREST) for r in range(point.runs)]
+    def judge(self, algebra: Algebra, old: Point, new: Point, plan: Plan, state: PBPDOState) -> Judgement:
+        """Accept a step that lowers the level, with the loss as predicted (Armijo for both)."""
+        forecast: PBPDOForecast = plan.forecast
+        level_old = (state.pi * algebra.objectives(old.L)).max(axis=1)
+        level_new = (state.pi * algebra.objectives(new.L)).max(axis=1)
+        slack = TOLERANCES.rounding * np.abs(level_old)
+        promised = np.minimum(forecast.level - level_old, 0.0)
+        highest = np.where(forecast.along, level_old, state.recent.max(axis=1))
+        lower = level_new <= highest + TOLERANCES.armijo * promised + slack
+        # Without active gaps the step is -eta g, and this is loss_new <= loss - armijo eta |g|^2.
+        surplus = algebra.loss(new.L) - forecast.loss
+        allowed = (1.0 - TOLERANCES.armijo) * forecast.length2 / forecast.eta
+        as_predicted = surplus <= allowed + slack / state.pi[:, 0]
+        accepted = lower & (as_predicted | forecast.descends)
+        return Judgement(accepted, self._adapted(algebra, new, accepted, lower, forecast, state))
 
-    def judge(self, algebra: Algebra, old: Point, new: Point, plan: Plan, state: SlideState) -> tuple[Mask, SlideState]:
-        """Accept a step that lowers loss + mu * (gaps above their caps); adapt step size and slide."""
-        price, near = plan.memo["price"], plan.memo["near"]
-        mu = np.maximum(2.0 * np.abs(price).max(axis=1) + LEAST_PRICE, state.mu)
-
-        def merit(point: Point) -> Array:
-            z = algebra.gaps(point.L)
-            size = np.where(algebra.two_sided, np.abs(z), z)
-            found = algebra.loss(point.L) + mu * np.maximum(size - near, 0.0).sum(axis=1)
-            return np.where(np.isfinite(found), found, np.inf)
-
-        before = merit(old)
-        promised = plan.memo["decrease"] - (before - algebra.loss(old.L))
-        rounding = ROUNDING * np.maximum(np.abs(before), TINY)
-        taken = merit(new) <= before + ENOUGH * np.minimum(promised, 0.0) + rounding
-        along = _mostly_along(algebra, old, plan.beta, price, ~taken)
-        eta = np.minimum(state.eta * np.where(taken, LONGER, CUT), state.eta_max)
-        widest = np.where(taken, np.fmax(state.slide_max, self.slide * _range(algebra, new.L)), state.slide_max)
-        slide = np.minimum(state.slide * np.where(taken, LONGER, np.where(along, CUT, 1.0)), widest)
-        faded = np.where(taken, 0.5 * mu, mu)
-        return taken, replace(state, eta=eta, slide=slide, slide_max=widest, steady=taken, mu=faded)
-
-
-def _mostly_along(algebra: Algebra, point: Point, beta: Array, price: Array, which: Mask) -> Mask:
-    """Tell which of the refused moves change gaps more than they go down the loss: it is the slide's fault then."""
-    moved = np.einsum("rkl,rl->rk", point.Q, beta)
-    share = np.zeros(point.runs)
-    for r in np.flatnonzero(which):
-        active = algebra.B[price[r] != 0.0]
-        change = active @ moved[r]
-        inverse = np.linalg.pinv(active @ point.Q[r] @ active.T, rcond=DEPENDENT_GAPS, hermitian=True)
-        share[r] = change @ inverse @ change / max(float(beta[r] @ moved[r]), TINY)
-    return np.asarray(share > 0.5)
-
-
-def _range(algebra: Algebra, L: Array) -> Array:
-    """Of the gaps, (R,), or of all objectives where the gap function is the identity."""
-    size = algebra.violation(algebra.gaps(L)) if algebra.gap.even else np.abs(algebra.objectives(L))
-    return np.asarray(np.maximum(size.max(axis=1), NARROWEST))
+    def _adapted(
+        self,
+        algebra: Algebra,
+        new: Point,
+        accepted: Mask,
+        lower: Mask,
+        forecast: PBPDOForecast,
+        state: PBPDOState,
+    ) -> PBPDOState:
+        """Return what runs remember: step sizes, slides, levels and gaits."""
+        # A step that failed did so because of its slide, or else because of its size.
+        too_far = forecast.relaxed | (forecast.along & ~lower)
+        factor = np.where(accepted, LONGER, np.where(too_far, 1.0, SHORTER))
+        eta = np.minimum(factor * forecast.eta, _longest_steps(algebra, new, forecast))
+        slide = np.where(too_far, SHORTER, np.where(accepted, LONGER, 1.0)) * state.slide
+        level = (state.pi * algebra.objectives(new.L)).max(axis=1)
+        recent = np.column_stack([state.recent[:, 1:], level])
+        begins_descent = forecast.descends & ~state.descends
+        return replace(
+            state,
+            recent=np.where(accepted[:, None], recent, state.recent),
+            eta=eta,
+            first_eta=np.where(begins_descent, forecast.eta, state.first_eta),
+            slide=np.minimum(slide, state.first_slide),
+            accepted=accepted,
+            descends=forecast.descends,
+        )
 
 
-@dataclass(frozen=True)
-class PaperPBPDO(PaperPDO):
-    """Algorithm 2 as printed.
-
-    Parameters
-    ----------
-    T, eta, K, rho, alpha0, warm_alpha, inner, gradients, start_scale : as in `PaperPDO`
-    epsilon_1, epsilon_2 : float, thresholds of cases I and II
-    balance : {"softmax", "ratio"}, the imbalance: the paper's softmax, or the scale-free ratio
-    path : {"worst_gap", "proportional"}, how automatic caps shrink, as in `Newton`
+def preferences_through_gaps(
+    problem: LinearProblem, plain: Array, count: int, smallest: float
+) -> Array:
+    """Return preferences (count, m) whose lines pass, at the loss of the unconstrained model,
+    through caps that fall evenly from its gaps to ``smallest`` times them.
     """
+    algebra = problem.algebra
+    L = problem.values(plain[None])
+    sizes = algebra.violation(algebra.gaps(L))[0]
+    assert algebra.notion_of is not None
+    worst = np.array([sizes[algebra.notion_of == notion].max() for notion in algebra.notion_of])
+    shares = np.linspace(1.0, smallest, count) if count > 1 else np.array([smallest])
+    caps = shares[:, None] * np.maximum(worst, NO_GAP * max(float(worst.max()), NO_GAP))
+    ratios = algebra.loss(L)[0] / np.maximum(algebra.gap.value(caps), TINY)
+    return np.column_stack([np.ones(count), ratios])
 
-    epsilon_1: float = 1e-2
-    epsilon_2: float = 1e-2
-    balance: Balance = "softmax"
-    path: Path = "worst_gap"
-    extra_rows: ClassVar[int] = 1
-    name: ClassVar[str] = "paper_pb_pdo"
-    accepts: ClassVar[frozenset[Accepted]] = frozenset({"preferences", "uneven gaps"})
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_positive(self.epsilon_1, "epsilon_1", zero=True)
-        check_positive(self.epsilon_2, "epsilon_2", zero=True)
-        check_choice(self.balance, "balance", get_args(Balance))
-        check_choice(self.path, "path", get_args(Path))
+def _own_start(problem: Any) -> Array:
+    """Return the weights that a problem such as a module comes with."""
+    start = getattr(problem, "start", None)
+    if start is None:
+        raise InputError("start is None, expected weights to begin at for a problem that cannot be fitted.")
+    return np.asarray(start)
 
-    def aim(self, problem: LinearProblem, request: Request) -> tuple[Array, Target]:
-        """Return random starts, and preferences, or those whose lines pass through even caps at the plain loss."""
-        plain, target = PBPDO(path=self.path).aim(problem, request)
-        if not target.by_preference.all():
-            loss = problem.algebra.loss(problem.values(plain[None]))[0]
-            small = max(SMALL_CAP * float(target.caps.max()), LEAST_CAP)
-            fair = loss / problem.algebra.gap.value(np.maximum(target.caps, small))
-            target = Target.from_preferences(np.column_stack([np.ones(len(fair)), fair]))
-        rng = np.random.default_rng(request.random_state)
-        return self._random_weights(problem, len(target.pi), rng), target
 
-    def plan(self, algebra: Algebra, point: Point, state: PaperState) -> tuple[Plan, PaperState]:
-        """Choose between h, h_PB and the KL gradient alone (Algorithm 2, lines 4 to 11)."""
-        A, Q = algebra.jacobian(point.L), point.Q
-        _, weights = imbalance(state.pi, algebra.objectives(point.L), self.balance)
-        kl = np.einsum("rm,rmk->rk", weights, A)
-        kl_norm = length(kl, Q)
-        near_line = kl_norm <= self.epsilon_1
-        first = state.alpha[:, :-1] / np.maximum(state.alpha[:, :-1].sum(axis=1, keepdims=True), TINY)
-        alpha_h, d_h = self._direction(A, Q, first)
-        alpha_pb, d_pb = self._direction(np.concatenate([A, kl[:, None]], axis=1), Q, state.alpha)
-        d = np.where(near_line[:, None], d_h, d_pb)
-        stopped_short = length(d, Q) <= self.epsilon_2 * kl_norm
-        d = np.where(stopped_short[:, None], kl, d)
-        alpha = np.where(near_line[:, None], np.column_stack([alpha_h, np.zeros(len(alpha_h))]), alpha_pb)
-        return self._planned(algebra, point, d), self._remember(state, alpha)
+def _slide(algebra: Algebra, point: Point, state: PBPDOState, values: Array) -> PBPDOForecast:
+    """Return the capped step to the root of (2), or to one slide below the worst gap."""
+    model = LinearModel(algebra, algebra.gaps(point.L), point.Q)
+    loss, level = algebra.loss(point.L), values.max(axis=1)
+    target = _lowest_level(algebra, model, loss, level, values, state)
+    step = step_within(model, _caps(algebra, target, state.pi), state.eta)
+    gaps = model.z + step.gap_changes
+    after = np.column_stack([loss + step.loss_change, _penalties(algebra, gaps)])
+    return PBPDOForecast(
+        level=(state.pi * after).max(axis=1),
+        loss=after[:, 0],
+        gaps=gaps,
+        loss_price=np.ones(point.runs),
+        prices=step.x / state.eta[:, None],
+        eta=state.eta,
+        length2=step.length2,
+        along=share_along(model, step) > 0.5,
+        relaxed=step.relaxed | _misses_caps(algebra, model, step, target, state.pi),
+        descends=np.zeros(point.runs, dtype=bool),
+    )
+
+
+def _lowest_level(
+    algebra: Algebra, model: LinearModel, loss: Array, level: Array, values: Array, state: PBPDOState
+) -> Array:
+    """Return the levels (R,) that steps aim at: the roots of (2), at most one slide down."""
+    worst = algebra.gap.inverse(np.maximum(values[:, 1:].max(axis=1), 0.0))
+    lowest = algebra.gap.value(np.maximum(worst - state.slide, 0.0))
+
+    def excess(runs: Array, t: Array) -> Array:
+        """Return by how much the loss after the step to level t is above it: (2)."""
+        some = model if len(runs) == len(level) else model.take(runs)
+        step = step_within(some, _caps(algebra, t, state.pi[runs]), state.eta[runs])
+        return state.pi[runs, 0] * (loss[runs] + step.loss_change) - t
+
+    return falling_root(excess, lowest, level)
+
+
+def _caps(algebra: Algebra, level: Array, pi: Array) -> Array:
+    """Return c_j(t) = phi^-1(t / pi_j), (R, q)."""
+    return algebra.gap.inverse(np.maximum(level, 0.0)[:, None] / pi[:, 1:])
+
+
+def _misses_caps(
+    algebra: Algebra, model: LinearModel, step: CappedStep, level: Array, pi: Array
+) -> Mask:
+    """Tell which steps leave a gap above its cap, to first order."""
+    caps = _caps(algebra, level, pi)
+    missed = signed_sizes(algebra, model.z + step.gap_changes) - caps
+    beyond = np.maximum(signed_sizes(algebra, model.z) - caps, 0.0).max(axis=1)
+    rounding = TOLERANCES.contradiction * np.abs(model.z).max(axis=1)
+    return np.asarray(missed.max(axis=1) > TOLERANCES.violation * beyond + rounding)
+
+
+def _penalties(algebra: Algebra, z: Array) -> Array:
+    """Return phi of gaps (R, q)."""
+    counted = np.where(algebra.two_sided, z, np.maximum(z, 0.0)) if algebra.gap.even else z
+    return algebra.gap.value(counted)
+
+
+def _with_level_steps(
+    algebra: Algebra, point: Point, state: PBPDOState, forecast: PBPDOForecast, descends: Mask
+) -> PBPDOForecast:
+    """Replace the forecasts of the runs that descend."""
+    runs = np.flatnonzero(descends)
+    pi, L = state.pi[runs], point.L[runs]
+    h = algebra.objectives(L)
+    A = algebra.jacobian(L)
+    gradients = pi[:, :, None] * (A @ factor(point.Q[runs]))
+    begins = ~state.descends[runs]
+    steepest2 = np.maximum((gradients**2).sum(axis=2).max(axis=1), TINY)
+    eta = np.where(begins, (pi * h).max(axis=1) / steepest2, state.eta[runs])
+    slopes = _gap_slopes(algebra, L)
+    parts = {name: np.array(part) for name, part in vars(forecast).items()}
+    for place, r in enumerate(runs):
+        step = level_step(pi[place] * h[place], gradients[place], float(eta[place]))
+        weights = step.weights * pi[place]  # of the gradients g_i
+        beta = step.eta * weights @ A[place]
+        cell_changes = -point.Q[r] @ beta
+        parts["level"][r] = step.level
+        parts["loss"][r] = algebra.p @ (L[place] + cell_changes)
+        parts["gaps"][r] = algebra.B @ (L[place] + cell_changes) - algebra.b
+        parts["loss_price"][r] = weights[0]
+        parts["prices"][r] = weights[1:] * slopes[place]
+        parts["eta"][r] = step.eta
+        parts["length2"][r] = -beta @ cell_changes
+    parts["along"][runs] = False
+    parts["relaxed"][runs] = False
+    parts["descends"] = descends
+    return PBPDOForecast(**parts)
+
+
+def _gap_slopes(algebra: Algebra, L: Array) -> Array:
+    """Return phi'(z), (R, q)."""
+    z = algebra.gaps(L)
+    counted = np.where(algebra.two_sided, z, np.maximum(z, 0.0)) if algebra.gap.even else z
+    return algebra.gap.slope(counted)
+
+
+def _objective_weights(algebra: Algebra, point: Point, forecast: PBPDOForecast) -> Array:
+    """Return the weights (R, m) of the gradients g_i in the step; a gap of 0 has no gradient."""
+    slopes = _gap_slopes(algebra, point.L)
+    of_gaps = np.zeros_like(slopes)
+    np.divide(forecast.prices, slopes, out=of_gaps, where=np.abs(slopes) > TINY)
+    return np.column_stack([forecast.loss_price, np.maximum(of_gaps, 0.0)])
+
+
+def _longest_steps(algebra: Algebra, new: Point, forecast: PBPDOForecast) -> Array:
+    """Return 1 / the curvature of the Lagrangian along the last step, where that is measurable."""
+    # Prices of a step that slides are what the slide takes, not multipliers: the loss has to do.
+    prices = np.where(forecast.along[:, None], 0.0, forecast.prices)
+    bend = forecast.loss_price * (algebra.loss(new.L) - forecast.loss)
+    bend += (prices * (algebra.gaps(new.L) - forecast.gaps)).sum(axis=1)
+    promise = forecast.length2 / forecast.eta
+    unit = np.abs(forecast.loss_price * forecast.loss) + np.abs(prices * forecast.gaps).sum(axis=1)
+    measurable = promise > TOLERANCES.measurable * unit
+    longest = np.full(len(bend), np.inf)
+    np.divide(0.5 * forecast.length2, bend, out=longest, where=measurable & (bend > 0.0))
+    return np.where(measurable, longest, forecast.eta)
+
+
+def _first_step_sizes(algebra: Algebra, point: Point) -> Array:
+    """Let the steepest objective promise to fall by the size of the largest: free of units."""
+    A = algebra.jacobian(point.L)
+    slope2 = np.einsum("rik,rkl,ril->ri", A, point.Q, A).max(axis=1)
+    size = np.abs(algebra.objectives(point.L)).max(axis=1)
+    return np.divide(size, slope2, out=np.ones_like(size), where=(slope2 > 0.0) & (size > 0.0))

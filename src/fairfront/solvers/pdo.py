@@ -1,87 +1,152 @@
-"""PDO: go down all objectives at once until none can fall without another rising (Algorithm 1), as printed and default.
+"""PDO: lower all objectives together until none can fall without another rising.
 
-`PaperPDO` runs it as printed, every open choice a named parameter, in two readings. ``raw``: g_i is the gradient of
-h_i, as the algorithm shows. ``normalised``: g_i has unit length, as the text below equation (5) says ("the normalized
-gradient vector").
+Every step goes down the shortest vector in the hull of the unit gradients u_i = g_i / |g_i|,
 
-The default differs from the paper where the printed algorithm stops far from the frontier: gradients have unit length,
-the inner problem is solved exactly, the step is searched so that no objective rises, and a gap within a band around
-zero becomes a constraint while the loss goes on falling along it.
+    d = |g_1| sum_i a_i u_i,   a the exact minimiser of |sum_i a_i u_i| on the simplex    (1)
+
+for which <d, g_i> > 0 for all i (Lemma 1 of the paper), and is as long as Armijo's rule for
+*every* objective allows. So no objective ever rises. In terms of the gradients themselves the
+weights are alpha_i proportional to a_i / |g_i|.
+
+Differs from Algorithm 1, which is in `paper`. There, raw gradients with phi(z) = z^2 / 2 stop at
+any model with equal losses, far from the frontier, because the gradient z dz of a gap vanishes
+with it and takes all the weight. Here a gap within a narrow band around zero is *held*: it becomes
+a constraint. The components of (1) along the gradients C of held gaps are taken out,
+
+    u_i <- u_i - C^T (C C^T)^+ C u_i,                                                    (2)
+
+and the step also brings held gaps back towards zero, as far as every other objective still falls.
+Held gaps stay in the band, and the loss goes on falling along it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..objectives import Algebra, Array
-from ..problems import FunctionProblem, LinearProblem, Point, SecondOrder
-from ..validation import check_choice, check_count, check_flag, check_positive, refuse
-from ..validation.inputs import as_numbers
-from .base import TINY, Accepted, Mask, Status, Target
-from .loop import ENOUGH, Descent, Plan, State
-from .quadratic import (
-    DEPENDENT,
-    common_direction,
-    factor,
-    first_step,
-    min_norm,
-    projected_gradient,
-    steepest,
-)
+from ..problems import LinearProblem, Point, SecondOrder
+from ..validation import check_count, check_flag, check_positive
+from .base import TINY, TOLERANCES, Ids, Mask, Request, Status, Target
+from .descent import Beginning, Course, Descent, Judgement, Plan, Statuses, all_running
+from .simplex import factor, min_norm
 
-Gradients = Literal["raw", "normalised"]
-Inner = Literal["projected_gradient", "exact"]
-STILL = 1e-12  # length of a direction that is none
-BALANCED = 1e-4  # share of the loss gradient that may be left where the gaps' gradients balance it
-VANISHED = 1e-6  # length of a gradient, as a share of the longest, that is none
-SHORTEST = 1e-150  # length of a gradient that is not scaled to unit length: its square is 0
-SUM = 1e-9  # how far the sum of given weights may be from 1
-WIDE = 2.0  # rounding of a hinge that has curvature at small weights, where the metric is taken
-LONGEST = 4.0  # longest step in the metric of the first Hessian: curvature falls on the way, seldom by more
-REFUSALS = 40  # steps refused in a row after which a run has stalled: the step is down to rounding by then
-FLAT = 1e-28  # squared slope of the first objective, as a share of the largest, that is none
-LEAST, NONE = 1e-3, 1e-12
-"""Smallest unit of the loss where it vanishes at the start: as a share of the largest objective, and by itself."""
-RAY, FAR = 10.0 ** np.arange(-6, 2), 3
-"""Lengths at which a ray from the end of a run is looked at, in units of its size; how many of them are far away."""
-UNLIKE, FALL, TIED = 1e-2, 1e-6, 0.99
-"""Length of a common direction of unit gradients that is none; share of what objectives fell by that is no fall; share
-of the largest pi_i h_i that is as large."""
-LONGER, SHORTER, CUT = 1.5, 0.5, 0.25
-"""Factors on a step size: after a step that lowered the loss, after one that paid the way back, after a refusal."""
+LONGER, SHORTER = 1.5, 0.25
+"""Factors on the step size after an accepted and after a refused step."""
+MOST_REFUSALS = 40
+"""Refused steps in a row after which a run ends; the step size is 1e-24 of what it was by then."""
+RESERVE = 0.5
+"""Share of every promised decrease that bringing held gaps back to zero has to leave."""
+EXACT = 4e-16
+"""Relative change of an objective that is rounding, not a rise."""
+SMALLEST_UNIT = 1e-12
+"""Smallest unit of an objective, as a share of the largest at the start."""
+WIDE = 2.0
+"""Width over which a hinge is rounded where its Hessian becomes the metric, at small weights."""
+FAR = 1e6
+"""A run whose step size grew by this factor, with no step ever refused, follows objectives that
+fall however far it goes."""
 
 
-@dataclass(frozen=True)
-class DescentState(State):
-    """Per run: step size and the largest allowed, size of the loss at the start, band around zero, rejections."""
+@dataclass(frozen=True, eq=False)
+class CommonDirection:
+    """What (1) says at one point.
+
+    down (k,), falls (m,)   (1) in cell coordinates; the decrease per unit of step that it promises
+    back (k,), costs (m,)   the step that takes held gaps to zero, and the rise that it costs
+    alpha (m,)              weights of the gradients g_i in (1), on the simplex; 0 for held gaps
+    norm                    |sum_i alpha_i g_i|
+    balance                 |sum_i a_i u_i|, free of the lengths of gradients
+    """
+
+    down: Array
+    falls: Array
+    back: Array
+    costs: Array
+    alpha: Array
+    norm: float
+    balance: float
+
+
+def common_direction(A: Array, B: Array, F: Array, z: Array, held: Mask) -> CommonDirection:
+    """Return the direction (1) at a point.
+
+    Parameters
+    ----------
+    A : array of shape (m, k), rows of the objectives' gradients in cell coordinates
+    B : array of shape (q, k), rows of the gaps
+    F : array of shape (k, r) with Q = F F^T
+    z : array of shape (q,), the gaps
+    held : array of shape (q,) of booleans, the gaps that are constraints
+    """
+    J, C = A @ F, B[held] @ F
+    inverse = np.linalg.pinv(C @ C.T, rcond=TOLERANCES.dependent, hermitian=True)
+    removed = J @ C.T @ inverse  # (2): rows of J minus these combinations of rows of C
+    rows, coordinates = J - removed @ C, A - removed @ B[held]
+    back = (inverse @ z[held]) @ B[held]
+    norms = np.linalg.norm(rows, axis=1)
+    longest = max(float(np.linalg.norm(J, axis=1).max()), TINY)
+    free = np.concatenate([[True], ~held])
+    used = free & (norms > TOLERANCES.zero_row * longest)
+    down, alpha = np.zeros(A.shape[1]), np.zeros(len(A))
+    balance = norm = 0.0
+    # A loss that cannot fall along the held gaps ends the run, whatever other gaps could do.
+    if used.any() and (used[0] or not held.any()):
+        weights = min_norm((rows[used] / norms[used, None])[None])[0] / norms[used]
+        combined = weights @ rows[used]
+        balance = float(np.linalg.norm(combined))
+        norm = balance / float(weights.sum())
+        alpha[used] = weights / weights.sum()
+        length = norms[0] if used[0] else norms[used].max()
+        down = length * weights @ coordinates[used]
+    falls, costs = J @ (F.T @ down), -J @ (F.T @ back)
+    return CommonDirection(down, falls, back, costs, alpha, norm, balance)
+
+
+@dataclass(frozen=True, eq=False)
+class PDOState:
+    """Per run: step size and the first one, whether a step was ever refused, refusals in a row,
+    band around zero, and the unit (m,) of every objective.
+    """
 
     eta: Array
-    eta_max: Array
-    scale: Array
+    first_eta: Array
+    bounded: Mask
+    refusals: Ids
     band: Array
-    refused: NDArray[np.intp]
+    unit: Array
+
+
+@dataclass(frozen=True, eq=False)
+class PDOForecast:
+    """Per run: the decrease (m,) that the step promises, and the gaps (q,) that are held."""
+
+    decrease: Array
+    held: Mask
 
 
 @dataclass(frozen=True)
 class PDO(Descent):
-    """Pareto descent from a start point to a point of the frontier.
+    """Pareto descent from a start to a point of the frontier.
 
     Parameters
     ----------
-    max_iter : int, most steps; each is one pass over the data
-    tol : float, a run ends when the loss can fall by no more than ``tol`` times itself along the common direction
-    band : float, gaps below ``band`` times the loss at the start are held there, and the loss goes on falling
-    start_scale : float, spread of the random start
+    max_iter : int, most steps; each is one pass over the data for all runs
+    tol : float
+        A run ends when no objective is promised to fall by more than this share of its size at the
+        start, and longer steps have failed.
+    band : float, gaps below this share of the loss at the start are held
+    start_scale : float, spread of random starts
+    visited : bool, whether a frontier keeps the non-dominated points that runs pass
     """
 
     max_iter: int = 1000
     tol: float = 1e-11
     band: float = 1e-4
     start_scale: float = 0.1
+    visited: bool = False
     name: ClassVar[str] = "pdo"
 
     def __post_init__(self) -> None:
@@ -89,209 +154,125 @@ class PDO(Descent):
         check_positive(self.tol, "tol", zero=True)
         check_positive(self.band, "band", zero=True)
         check_positive(self.start_scale, "start_scale")
+        check_flag(self.visited, "visited")
 
-    def prepare(
-        self, problem: Any, start: Array | None, target: Any, rng: np.random.Generator
-    ) -> tuple[Any, Array, DescentState]:
-        """Start from random weights unless told otherwise, with the loss's Hessian there as the fixed metric."""
-        W = self._starts(problem, start, rng)
-        newton = isinstance(problem, SecondOrder)
-        if newton:
-            problem = problem.with_metric(problem.with_loss(problem.loss.smoothed(WIDE)).metric(W[0]))
-        first = problem.cells(W)
-        size = np.abs(problem.algebra.objectives(first.L))
-        scale = np.maximum(np.maximum(size[:, 0], LEAST * size.max(axis=1)), NONE)
-        eta = np.ones(len(W)) if newton else first_step(problem.algebra, first)
-        top = np.full(len(W), LONGEST if newton else np.inf)
-        refused = np.zeros(len(W), dtype=np.intp)
-        return problem, W, DescentState(eta, top, scale, self.band * scale, refused)
+    def course(self, problem: LinearProblem, request: Request, plain: Array) -> Course:
+        """Return one random start, or several from there towards the unconstrained model.
 
-    def plan(self, algebra: Algebra, point: Point, state: DescentState) -> tuple[Plan, DescentState]:
-        F, z = factor(point.Q), algebra.gaps(point.L)
-        A, held = algebra.jacobian(point.L), self._held(algebra, z, state)
-        beta, status = np.zeros_like(point.L), []
-        promise, toll = np.zeros((2, point.runs))
-        flat = np.zeros(point.runs, dtype=bool)
-        for r, Q in enumerate(point.Q):
-            moves, back = common_direction(A[r], algebra.B, F[r], z[r], held[r])
-            if state.refused[r] % 2 and not held[r].all():  # the way back may raise a gap that is not held
-                back = np.zeros_like(back)
-            beta[r] = state.eta[r] * moves + back
-            promise[r], toll[r] = float(moves @ Q @ moves), max(0.0, -float(algebra.p @ Q @ back))
-            slope2 = float(A[r, 0] @ Q @ A[r, 0])
-            flat[r] = not algebra.gap.even and slope2 <= FLAT * float(Q.max())
-            plain = algebra.gap.even and slope2 <= self.tol**2 * state.scale[r]
-            reach = state.eta[r] if np.isinf(state.eta_max[r]) else 1.0
-            little = not state.refused[r] and reach * promise[r] <= self.tol * state.scale[r]
-            stuck = state.refused[r] > REFUSALS
-            least = flat[r] and stuck  # the first objective is at its smallest and would rise
-            done = promise[r] == 0.0 or plain or little or least
-            status.append(Status.EFFICIENT if done else Status.STALLED if stuck else Status.RUNNING)
-        returns = held.any(axis=1) & ~held.all(axis=1) & (state.refused % 2 == 0)
-        memo = {"promise": np.where(flat, 0.0, promise), "toll": toll, "returns": returns}
-        return Plan(beta, status, memo), state
-
-    def _held(self, algebra: Algebra, z: Array, state: DescentState) -> Mask:
-        """Gaps that are held at zero, (R, q)."""
-        return np.asarray(algebra.gap.even & algebra.two_sided & (np.abs(z) <= state.band[:, None]))
-
-    def judge(
-        self, algebra: Algebra, old: Point, new: Point, plan: Plan, state: DescentState
-    ) -> tuple[Mask, DescentState]:
-        """Accept a step that raises no objective outside the band and lowers the loss.
-
-        The way back to zero of a held gap may cost some loss; that toll is granted.
+        A run ends with gaps at most as large as those at its start, so that starts with gaps from
+        none to those of the unconstrained model lead to different parts of the frontier.
         """
-        h_old, h_new = algebra.objectives(old.L), algebra.objectives(new.L)
-        inside = self._held(algebra, algebra.gaps(old.L), state) & (np.abs(algebra.gaps(new.L)) <= state.band[:, None])
-        calm = (h_new[:, 1:] <= h_old[:, 1:]) | inside
-        granted = 2.0 * plan.memo["toll"] - ENOUGH * state.eta * plan.memo["promise"]
-        enough = h_new[:, 0] <= h_old[:, 0] + granted
-        taken = np.asarray(enough & calm.all(axis=1) & np.isfinite(h_new).all(axis=1))
-        fell = h_new[:, 0] < h_old[:, 0]
-        grow = np.where(taken, np.where(fell, LONGER, SHORTER), np.where(plan.memo["returns"], 1.0, CUT))
-        eta = np.minimum(grow * state.eta, state.eta_max)
-        return taken, replace(state, eta=eta, refused=np.where(taken, 0, state.refused + 1))
+        course = super().course(problem, request, plain)
+        runs = len(course.start)
+        shares = np.arange(runs) / runs
+        return replace(course, start=course.start + shares[:, None, None] * plain)
 
-
-@dataclass(frozen=True)
-class PaperState(State):
-    """Per run: the inner weights to start from, and the preference (Algorithm 2)."""
-
-    alpha: Array
-    pi: Array
-
-
-@dataclass(frozen=True)
-class PaperPDO(Descent):
-    """Algorithm 1 as printed.
-
-    Parameters
-    ----------
-    T, eta : outer steps (int) and their constant length (float)
-    K, rho : inner steps (int) and their length (float); None takes 1 / L_Phi, which Lemma 2 allows
-    alpha0 : array of shape (m,), inner start; uniform by default
-    warm_alpha : bool, whether to start inner steps from the last step's weights instead
-    inner : {"projected_gradient", "exact"}
-    gradients : {"raw", "normalised"}, the two readings of the paper
-    start_scale : float, spread of the random start
-    """
-
-    T: int = 1000
-    eta: float = 0.1
-    K: int = 20
-    rho: float | None = None
-    alpha0: tuple[float, ...] | None = None
-    warm_alpha: bool = False
-    inner: Inner = "projected_gradient"
-    gradients: Gradients = "raw"
-    start_scale: float = 0.1
-    extra_rows: ClassVar[int] = 0
-    name: ClassVar[str] = "paper_pdo"
-    accepts: ClassVar[frozenset[Accepted]] = frozenset({"uneven gaps"})
-
-    def __post_init__(self) -> None:
-        check_count(self.T, "T", least=0)
-        check_positive(self.eta, "eta")
-        check_count(self.K, "K", least=0)
-        if self.rho is not None:
-            check_positive(self.rho, "rho")
-        if self.alpha0 is not None:  # inner steps do not lead back to the simplex from outside
-            alpha = as_numbers(self.alpha0, "alpha0")
-            if alpha.ndim != 1 or not (alpha >= 0.0).all() or not abs(alpha.sum() - 1.0) <= SUM:
-                raise refuse("alpha0", self.alpha0, "numbers of at least 0 that sum to 1, one per objective")
-        check_flag(self.warm_alpha, "warm_alpha")
-        check_choice(self.inner, "inner", get_args(Inner))
-        check_choice(self.gradients, "gradients", get_args(Gradients))
-        check_positive(self.start_scale, "start_scale")
-
-    @property
-    def max_iter(self) -> int:
-        return self.T
-
-    def working(self, problem: LinearProblem) -> LinearProblem:
-        return problem
-
-    def prepare(
+    def beginning(
         self, problem: Any, start: Array | None, target: Target | None, rng: np.random.Generator
-    ) -> tuple[Any, Array, PaperState]:
-        """Take the start as given, or random weights; no metric, no data-dependent choice."""
-        m = problem.algebra.m
-        pi = np.ones((1, m)) if target is None else target.pi
-        W = self._starts(problem, start, rng)
-        runs, rows = max(len(W), len(pi)), m + self.extra_rows
-        alpha = np.full(rows, 1.0 / rows) if self.alpha0 is None else np.asarray(self.alpha0, dtype=np.float64)
-        if len(alpha) != rows:
-            raise refuse("alpha0", self.alpha0, f"{rows} numbers, one per row of gradients")
-        state = PaperState(np.tile(alpha, (runs, 1)), np.broadcast_to(pi, (runs, m)).copy())
-        return problem, np.broadcast_to(W, (runs, *W.shape[1:])).copy(), state
+    ) -> Beginning:
+        """Start at random unless told otherwise, with the Hessian of the loss there as the metric."""
+        W = self.starts(problem, start, rng)
+        if isinstance(problem, SecondOrder):
+            rounded = problem.with_loss(problem.loss.smoothed(WIDE))  # type: ignore[attr-defined]
+            problem = problem.with_metric(rounded.metric(W[0]))  # type: ignore[attr-defined]
+        return Beginning(problem, W)
 
-    def plan(self, algebra: Algebra, point: Point, state: PaperState) -> tuple[Plan, PaperState]:
-        """Take K inner steps and move by eta along their direction (Algorithm 1, lines 3 to 9)."""
-        A = algebra.jacobian(point.L)
-        alpha, d = self._direction(A, point.Q, state.alpha)
-        return self._planned(algebra, point, d), self._remember(state, alpha)
+    def begin(self, algebra: Algebra, point: Point, target: Target | None) -> PDOState:
+        """Let the steepest decrease be as large as the largest objective: free of units."""
+        h = np.abs(algebra.objectives(point.L))
+        largest = h.max(axis=1)
+        unit = np.maximum(h, np.maximum(SMALLEST_UNIT * largest, SMALLEST_UNIT)[:, None])
+        band = self.band * unit[:, 0]
+        directions = _directions(algebra, point, _held(algebra, point, band))
+        steepest = np.array([direction.falls.max() for direction in directions])
+        eta = np.ones(point.runs)
+        np.divide(largest, steepest, out=eta, where=(steepest > 0.0) & (largest > 0.0))
+        nothing = np.zeros(point.runs, dtype=np.intp)
+        return PDOState(eta, eta, nothing > 0, nothing, band, unit)
 
-    def _planned(self, algebra: Algebra, point: Point, d: Array) -> Plan:
-        """Stop when the direction vanishes: stuck if unit gradients have one, weak if only the gaps are smallest."""
-        status = [Status.RUNNING] * point.runs
-        for r in np.flatnonzero(~(np.einsum("rk,rkl,rl->r", d, point.Q, d) > STILL**2)):
-            F = factor(point.Q[r : r + 1])[0]
-            J, g, C = algebra.jacobian(point.L[r : r + 1])[0] @ F, algebra.p @ F, algebra.B @ F
-            left = g - np.linalg.lstsq(C.T, g, rcond=DEPENDENT)[0] @ C  # what the gaps' gradients cannot balance
-            weak = np.linalg.norm(left) > BALANCED * np.linalg.norm(g)
-            norms = np.linalg.norm(J, axis=1)
-            stuck = norms.min() > VANISHED * norms.max() and np.linalg.norm(steepest(J)) > BALANCED
-            status[r] = Status.STUCK if stuck else Status.WEAK if weak else Status.EFFICIENT
-        return Plan(self.eta * d, status)
+    def plan(self, algebra: Algebra, point: Point, state: PDOState) -> Plan:
+        """Step along (1), and back to zero with held gaps."""
+        held = _held(algebra, point, state.band)
+        directions = _directions(algebra, point, held)
+        beta = np.zeros_like(point.L)
+        decrease = np.zeros((point.runs, algebra.m))
+        for r, direction in enumerate(directions):
+            share = _share_back(direction, held[r], float(state.eta[r]))
+            beta[r] = state.eta[r] * direction.down + share * direction.back
+            decrease[r] = state.eta[r] * direction.falls - share * direction.costs
+        status = all_running(point.runs)
+        for r, direction in enumerate(directions):
+            status[r] = self._status(direction, decrease[r], held[r], take_run(state, r))
+        alpha = np.array([direction.alpha for direction in directions])
+        norm = np.array([direction.norm for direction in directions])
+        return Plan(beta, status, alpha, norm, PDOForecast(decrease, held))
 
-    def _remember(self, state: PaperState, alpha: Array) -> PaperState:
-        return PaperState(alpha, state.pi) if self.warm_alpha else state
+    def _status(self, direction: CommonDirection, decrease: Array, held: Mask, run: PDORun) -> Status:
+        """Tell whether a run goes on."""
+        free = np.concatenate([[True], ~held])
+        if direction.balance <= TOLERANCES.balanced:
+            return Status.EFFICIENT
+        if run.refusals > MOST_REFUSALS:
+            at_a_minimum = (direction.alpha[free] == 0.0) & (np.abs(direction.falls[free]) <= TINY)
+            return Status.EFFICIENT if at_a_minimum.any() else Status.STALLED
+        little = (decrease <= self.tol * run.unit)[free].all()
+        # On a plateau steps promise little until they are long, so longer ones are tried first.
+        if little and run.bounded and not run.refusals:
+            return Status.EFFICIENT
+        if little and run.growth > FAR:
+            return Status.UNATTAINED
+        return Status.RUNNING
 
-    def _direction(self, A: Array, Q: Array, alpha0: Array) -> tuple[Array, Array]:
-        """Return inner weights and the direction in cell coordinates (DescentDirection of Algorithm 2)."""
-        if self.gradients == "normalised":
-            norms = np.sqrt(np.maximum(np.einsum("rik,rkl,ril->ri", A, Q, A), 0.0))
-            A = A / np.where(norms > SHORTEST, norms, 1.0)[:, :, None]
-        if self.inner == "exact":
-            alpha = min_norm(A @ factor(Q))
-        else:
-            alpha = projected_gradient(np.einsum("rik,rkl,rjl->rij", A, Q, A), alpha0, self.rho, self.K)
-        return alpha, np.einsum("ri,rik->rk", alpha, A)
+    def judge(self, algebra: Algebra, old: Point, new: Point, plan: Plan, state: PDOState) -> Judgement:
+        """Accept a step that lowers every free objective and leaves held gaps in the band."""
+        h_old, h_new = algebra.objectives(old.L), algebra.objectives(new.L)
+        allowed = h_old - TOLERANCES.armijo * plan.forecast.decrease + EXACT * np.abs(h_old)
+        lower = h_new <= allowed
+        in_band = algebra.violation(algebra.gaps(new.L)) <= state.band[:, None]
+        gaps_fine = np.where(plan.forecast.held, in_band, lower[:, 1:])
+        accepted = lower[:, 0] & gaps_fine.all(axis=1)
+        return Judgement(
+            accepted,
+            replace(
+                state,
+                eta=state.eta * np.where(accepted, LONGER, SHORTER),
+                bounded=state.bounded | ~accepted,
+                refusals=np.where(accepted, 0, state.refusals + 1),
+            ),
+        )
 
-    def judge(self, algebra: Algebra, old: Point, new: Point, plan: Plan, state: PaperState) -> tuple[Mask, PaperState]:
-        return np.ones(old.runs, dtype=bool), state
+
+@dataclass(frozen=True)
+class PDORun:
+    """What decides whether one run goes on: its unit (m,), how far its step size grew, refusals."""
+
+    unit: Array
+    growth: float
+    bounded: bool
+    refusals: int
 
 
-def confirmed(
-    problem: FunctionProblem, status: Status, x: Array, history: Array, preference: Any
-) -> tuple[Status, int]:
-    """Return the status of an end or what is true instead, and how many evaluations that took.
+def take_run(state: PDOState, r: int) -> PDORun:
+    """Return what decides whether run r goes on."""
+    growth = float(state.eta[r] / state.first_eta[r])
+    return PDORun(state.unit[r], growth, bool(state.bounded[r]), int(state.refusals[r]))
 
-    A run ends where its objectives hardly fall any more, which they do on a plateau as well, and where they fall for
-    ever. So the point is compared with others on rays down the gradients, unless these balance each other.
-    """
-    moved = status is Status.LIMIT and len(history) > 1
-    if not (status.solved or moved or status is Status.OUT_OF_REACH):
-        return status, 0
-    h, J = problem.evaluate(x)
-    only = np.ones(len(h), dtype=bool)
-    if status in (Status.NEAREST, Status.OUT_OF_REACH):  # the first one is at its smallest, or the largest of the rest
-        only = np.append(status is Status.NEAREST, (h * preference)[1:] >= TIED * (h * preference)[1:].max())
-        only[1:] &= status is Status.OUT_OF_REACH
-    down, spans = steepest(J[only]), np.ptp(history, axis=0)
-    if not J.any() and len(history) > 1 and (history[0] - h <= FALL * np.abs(h)).all():
-        return Status.STALLED, 1  # it went nowhere, on a plateau without slopes
-    if np.linalg.norm(down) <= UNLIKE:
-        return status, 1
-    try:
-        with np.errstate(all="ignore"):
-            ray = np.array([problem.heights(x - t * (1.0 + np.linalg.norm(x)) * down)[0] for t in RAY])
-    except Exception:  # functions need not be defined so far away, and how they say so is their affair
-        return status, 1
-    step = np.diff(np.vstack([h, ray[-FAR:]]), axis=0)
-    if (step <= 0.0).all() and (step < 0.0).any(axis=1).all():
-        return Status.UNATTAINED, 1 + len(RAY)
-    fall = ((h - ray) / np.where(spans > 0.0, spans, np.maximum(np.abs(h), TINY)))[:, only]
-    better = (fall >= 0.0).all(axis=1) & (fall.sum(axis=1) > FALL)
-    return Status.STALLED if better.any() and status is not Status.LIMIT else status, 1 + len(RAY)
+
+def _held(algebra: Algebra, point: Point, band: Array) -> Mask:
+    """Tell which gaps are constraints, (R, q): those in the band, if phi grows with |z|."""
+    return np.asarray(algebra.gap.even & (np.abs(algebra.gaps(point.L)) <= band[:, None]))
+
+
+def _directions(algebra: Algebra, point: Point, held: Mask) -> list[CommonDirection]:
+    A, F, z = algebra.jacobian(point.L), factor(point.Q), algebra.gaps(point.L)
+    return [common_direction(A[r], algebra.B, F[r], z[r], held[r]) for r in range(point.runs)]
+
+
+def _share_back(direction: CommonDirection, held: Mask, eta: float) -> float:
+    """Return the share of the way back that leaves every free objective falling."""
+    free = np.concatenate([[True], ~held])
+    limited = free & (direction.costs > 0.0)
+    if not limited.any():
+        return 1.0
+    affordable = (1.0 - RESERVE) * eta * direction.falls[limited] / direction.costs[limited]
+    return float(min(1.0, affordable.min()))

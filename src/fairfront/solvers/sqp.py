@@ -22,7 +22,7 @@ from ..problems import LinearProblem
 from ..problems.point import DENSE_LIMIT, Factor, convexified, gram
 from .base import Solved, Status, Target
 from .constraints import true_multipliers
-from .quadratic import capped_step
+from .capped_step import capped_step
 
 ROUNDING = 4 * float(np.finfo(float).eps)
 PRECISE = 1e-7  # largest KKT residual of a certified point, whatever the tolerance that was asked for

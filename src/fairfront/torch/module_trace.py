@@ -10,7 +10,7 @@ import numpy as np
 from ..exceptions import InputError, Progress, progress_bar
 from ..frontier import Frontier
 from ..objectives import Array
-from ..solvers import PBPDO, Status, Target, run
+from ..solvers import PBPDO, Status, Target, descend
 from ..solvers.base import TARGETS, tops
 from ..validation import MOST_POINTS, check_count, check_flag, check_instance, check_progress
 from ..validation.inputs import check_preferences
@@ -128,7 +128,7 @@ class _Course:
         problem = TorchProblem(work.eval(), inputs, given)
         target = _targets(problem, wanted)
         if self.solver is not None:
-            outcome = run(problem, self.solver, problem.start, target)
+            outcome = descend(problem, self.solver, problem.start, target)
             return problem, target, outcome.W, tuple(outcome.status)
         after = self.slide
         make = optimizer_maker(self.optimizer, after.lr)

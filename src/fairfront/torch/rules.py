@@ -15,7 +15,9 @@ import numpy as np
 from ..exceptions import InputError, require
 from ..objectives import Algebra, Array
 from ..solvers.base import TINY, Target
-from ..solvers.quadratic import capped_step, common_direction, factor
+from ..solvers.capped_step import capped_step
+from ..solvers.pdo import common_direction
+from ..solvers.simplex import factor
 from ..validation import check_callable, check_positive, refuse
 from ..validation.inputs import as_numbers, check_preferences
 from .modules import Tensor, torch
@@ -132,8 +134,8 @@ class DescentRule(Rule):
         found = np.zeros_like(L)
         for r in range(len(L)):
             held = np.asarray(algebra.gap.even & algebra.two_sided & (np.abs(z[r]) <= self.band))
-            moves, back = common_direction(A[r], algebra.B, F[r], z[r], held)
-            found[r] = moves + self.pull * pace.fresh / pace.length * back
+            direction = common_direction(A[r], algebra.B, F[r], z[r], held)
+            found[r] = direction.down + self.pull * pace.fresh / pace.length * direction.back
         return found
 
 
@@ -250,8 +252,8 @@ def pdo_weights(gramian: Tensor) -> Tensor:
     F = factor(np.asarray(gramian.detach().double().cpu().numpy())[None])[0]
     m = len(F)
     no_gaps = np.zeros(m - 1)
-    found, _ = common_direction(np.eye(m), np.zeros((m - 1, m)), F, no_gaps, no_gaps > 0)
-    return torch.as_tensor(found, dtype=gramian.dtype, device=gramian.device)
+    direction = common_direction(np.eye(m), np.zeros((m - 1, m)), F, no_gaps, no_gaps > 0)
+    return torch.as_tensor(direction.down, dtype=gramian.dtype, device=gramian.device)
 
 
 def pdo_weighting() -> Any:
