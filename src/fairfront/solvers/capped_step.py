@@ -60,6 +60,11 @@ class LinearModel:
         return np.asarray(self.Q @ self.algebra.p)
 
     @cached_property
+    def loss_length2(self) -> Array:
+        """Return |g|^2, (R,)."""
+        return np.asarray(self.loss_slopes @ self.algebra.p)
+
+    @cached_property
     def gap_slopes(self) -> Array:
         """Return C g, (R, q): how gaps change along the loss gradient."""
         return np.asarray(self.loss_slopes @ self.algebra.B.T)
@@ -108,27 +113,42 @@ def capped_step(algebra: Algebra, Q: Array, z: Array, caps: Array, eta: Array) -
 
 def step_within(model: LinearModel, caps: Array, eta: Array) -> CappedStep:
     """Solve (1) for every run of a linear model."""
-    algebra = model.algebra
-    r = model.z - eta[:, None] * model.gap_slopes
-    beyond = signed_sizes(algebra, r) - caps
-    relaxed = np.zeros(len(r), dtype=bool)
-    if r.shape[1] == 1:
-        x = _soft_threshold(model, r, beyond)
-        relaxed = (beyond[:, 0] > 0.0) & (model.gap_length2[:, 0] == 0.0)
-    else:
-        x = np.zeros_like(r)
-        for run in np.flatnonzero((beyond > 0.0).any(axis=1)):
-            x[run], relaxed[run] = _multipliers(model, run, r[run], caps[run])
-    beta = eta[:, None] * algebra.p + x @ algebra.B  # (2)
+    algebra, found = model.algebra, multipliers_within(model, caps, eta)
+    beta = eta[:, None] * algebra.p + found.x @ algebra.B  # (2)
     cell_changes = -np.matvec(model.Q, beta)
     return CappedStep(
         beta,
-        x,
+        found.x,
         loss_change=cell_changes @ algebra.p,
         gap_changes=cell_changes @ algebra.B.T,
         length2=-np.vecdot(beta, cell_changes),
-        relaxed=relaxed,
+        relaxed=found.relaxed,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Multipliers:
+    """x (R, q) of (2), and the runs whose caps contradict each other."""
+
+    x: Array
+    relaxed: Mask
+
+    def loss_change(self, model: LinearModel, eta: Array) -> Array:
+        """Return g.y, (R,), without the rest of the step."""
+        return -eta * model.loss_length2 - np.vecdot(self.x, model.gap_slopes)
+
+
+def multipliers_within(model: LinearModel, caps: Array, eta: Array) -> Multipliers:
+    """Return the multipliers of (1) for every run of a linear model."""
+    r = model.z - eta[:, None] * model.gap_slopes
+    beyond = signed_sizes(model.algebra, r) - caps
+    if r.shape[1] == 1:
+        relaxed = (beyond[:, 0] > 0.0) & (model.gap_length2[:, 0] == 0.0)
+        return Multipliers(_soft_threshold(model, r, beyond), relaxed)
+    x, relaxed = np.zeros_like(r), np.zeros(len(r), dtype=bool)
+    for run in np.flatnonzero((beyond > 0.0).any(axis=1)):
+        x[run], relaxed[run] = _multipliers(model, run, r[run], caps[run])
+    return Multipliers(x, relaxed)
 
 
 def _soft_threshold(model: LinearModel, r: Array, beyond: Array) -> Array:

@@ -56,7 +56,7 @@ from .base import (
     Status,
     Target,
 )
-from .capped_step import CappedStep, LinearModel, share_along, signed_sizes, step_within
+from .capped_step import CappedStep, LinearModel, share_along, signed_sizes, multipliers_within, step_within
 from .descent import Beginning, Course, Descent, Judgement, Plan, Statuses, all_running
 from .hard_points import polished
 from .level_step import level_step
@@ -75,6 +75,9 @@ FAR = 1e8
 """A run whose step size grew by this factor follows objectives that fall however far it goes."""
 ALONE = 1e-6
 """Weight of all objectives but one below which that one alone is at its minimum."""
+LEVEL_ACCURACY = 1e-2
+"""Share of the predicted fall of the level to which the root of (2) is found: the equation is
+linearised anew in every step."""
 SMALLEST_GAP = 1e-3
 """Gap that the last automatic preference aims at, as a share of the unconstrained model's: a gap of
 0 has no preference."""
@@ -350,13 +353,12 @@ def _lowest_level(
     worst = algebra.gap.inverse(np.maximum(values[:, 1:].max(axis=1), 0.0))
     lowest = algebra.gap.value(np.maximum(worst - state.slide, 0.0))
 
-    def excess(runs: Array, t: Array) -> Array:
+    def excess(t: Array) -> Array:
         """Return by how much the loss after the step to level t is above it: (2)."""
-        some = model if len(runs) == len(level) else model.take(runs)
-        step = step_within(some, _caps(algebra, t, state.pi[runs]), state.eta[runs])
-        return state.pi[runs, 0] * (loss[runs] + step.loss_change) - t
+        found = multipliers_within(model, _caps(algebra, t, state.pi), state.eta)
+        return state.pi[:, 0] * (loss + found.loss_change(model, state.eta)) - t
 
-    return falling_root(excess, lowest, level)
+    return falling_root(excess, lowest, level, LEVEL_ACCURACY)
 
 
 def _caps(algebra: Algebra, level: Array, pi: Array) -> Array:

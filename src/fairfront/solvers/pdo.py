@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..objectives import Algebra, Array
-from ..problems import LinearProblem, Point, SecondOrder
+from ..problems import LinearProblem, Point, SecondOrder, WeightedFit
 from ..validation import check_count, check_flag, check_positive
 from .base import TINY, TOLERANCES, Ids, Mask, Request, Status, Target
 from .descent import Beginning, Course, Descent, Judgement, Plan, Statuses, all_running
@@ -170,11 +170,12 @@ class PDO(Descent):
     def beginning(
         self, problem: Any, start: Array | None, target: Target | None, rng: np.random.Generator
     ) -> Beginning:
-        """Start at random unless told otherwise, with the Hessian of the loss there as the metric."""
+        """Start at random unless told otherwise, in the metric of the loss at its minimum."""
         W = self.starts(problem, start, rng)
-        if isinstance(problem, SecondOrder):
-            rounded = problem.with_loss(problem.loss.smoothed(WIDE))  # type: ignore[attr-defined]
-            problem = problem.with_metric(rounded.metric(W[0]))  # type: ignore[attr-defined]
+        if isinstance(problem, SecondOrder) and isinstance(problem, WeightedFit):
+            linear: Any = problem
+            rounded = linear.with_loss(linear.loss.smoothed(WIDE))
+            problem = linear.with_metric(rounded.metric(linear.fit(linear.algebra.p)))
         return Beginning(problem, W)
 
     def begin(self, algebra: Algebra, point: Point, target: Target | None) -> PDOState:
