@@ -76,7 +76,7 @@ def on_data(
     def excess(h: np.ndarray) -> np.ndarray:
         return np.abs(h[:, 0] - np.interp(np.sqrt(2.0 * h[:, 1]), gap, loss)) / np.ptp(loss)
 
-    seen = np.concatenate(outcome.history)
+    seen = np.concatenate([history.objectives for history in outcome.history])
     seen = seen[nondominated(seen)]
     near = excess(seen) <= 1e-2
     places = np.clip(np.sqrt(2.0 * seen[near, 1]) / gap.max(), 0.0, 1.0)

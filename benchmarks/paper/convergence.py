@@ -9,7 +9,7 @@ import numpy as np
 
 import fairfront as ff
 from fairfront.problems import FunctionProblem
-from fairfront.solvers.quadratic import min_norm, projected_gradient
+from fairfront.solvers.simplex import min_norm, projected_gradient
 
 from ..report import Table
 from . import outer_gradient

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import fairfront as ff
-from fairfront.solvers import Target, run
+from fairfront.solvers import Target, descend
 
 from ..report import Table
 from .bumps import NU, PI, D, Example, S, desired, example, on_front, to_front
@@ -49,8 +49,8 @@ def trajectory(name: str, start: str, steps: int, eta: float) -> dict[str, Any]:
         path, end = found.path, found.w
     else:
         target = None if name == "PDO" else Target.from_preferences(PI[None])
-        outcome = run(Example(), ALGORITHMS[name](steps, eta), w[None, None], target)
-        path, end = outcome.history[0], outcome.W[0, 0]
+        outcome = descend(Example(), ALGORITHMS[name](steps, eta), w[None, None], target)
+        path, end = outcome.history[0].objectives, outcome.W[0, 0]
     rises = float((np.diff(path, axis=0) > 1e-12).any(axis=1).mean())
     thin = np.unique(np.linspace(0, len(path) - 1, min(len(path), 150)).round().astype(int))
     return {

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 import fairfront as ff
-from fairfront.solvers import Target, run
-from fairfront.solvers.loop import Descent, OnIterate, Outcome, Plan
-from fairfront.solvers.pdo import PaperState
+from fairfront.solvers import Outcome, Target, descend
+from fairfront.solvers.base import OnIterate
+from fairfront.solvers.descent import Beginning, Descent, Judgement, Plan
+from fairfront.solvers.paper import PaperState
 
 BEND = {"logistic": 0.25, "hinge": 1.0, "squared_hinge": 2.0}
 """Largest second derivative of a loss in its margin; the hinge has none, and 1 stands in its place."""
@@ -23,10 +24,11 @@ def smoothness(X: np.ndarray, loss: str) -> float:
     return float(BEND[loss] * np.linalg.eigvalsh(whole.T @ whole / len(whole))[-1])
 
 
-@dataclass(frozen=True)
-class LadderState(PaperState):
-    """Per run, beside what the algorithm remembers: its step size."""
+@dataclass(frozen=True, eq=False)
+class LadderState:
+    """Per run: what the algorithm remembers, and its step size."""
 
+    printed: PaperState
     eta: np.ndarray
 
 
@@ -37,21 +39,25 @@ class Ladder(Descent):
     printed: ff.PaperPDO
     etas: tuple[float, ...]
     name: ClassVar[str] = "ladder"
+    last_status: ClassVar[ff.Status] = ff.Status.STEPS_TAKEN  # type: ignore[misc]
 
     @property
     def max_iter(self) -> int:
         return self.printed.T
 
-    def prepare(self, problem: Any, start: Any, target: Any, rng: np.random.Generator) -> tuple[Any, Any, LadderState]:
-        problem, W, state = self.printed.prepare(problem, start, target, rng)
-        return problem, W, LadderState(state.alpha, state.pi, np.array(self.etas))
+    def beginning(self, problem: Any, start: Any, target: Any, rng: np.random.Generator) -> Beginning:
+        return self.printed.beginning(problem, start, target, rng)
 
-    def plan(self, algebra: Any, point: Any, state: LadderState) -> tuple[Plan, LadderState]:
-        plan, _ = self.printed.plan(algebra, point, state)
-        return replace(plan, beta=state.eta[:, None] * plan.beta), state
+    def begin(self, algebra: Any, point: Any, target: Any) -> LadderState:
+        return LadderState(self.printed.begin(algebra, point, target), np.array(self.etas))
 
-    def judge(self, algebra: Any, old: Any, new: Any, plan: Plan, state: LadderState) -> tuple[Any, LadderState]:
-        return self.printed.judge(algebra, old, new, plan, state)[0], state
+    def plan(self, algebra: Any, point: Any, state: LadderState) -> Plan:
+        plan = self.printed.plan(algebra, point, state.printed)
+        return replace(plan, beta=state.eta[:, None] * plan.beta)
+
+    def judge(self, algebra: Any, old: Any, new: Any, plan: Plan, state: LadderState) -> Judgement:
+        judgement = self.printed.judge(algebra, old, new, plan, state.printed)
+        return Judgement(judgement.accepted, replace(state, printed=judgement.state))
 
 
 def climb(
@@ -70,4 +76,4 @@ def climb(
     target = None if pi is None else Target.from_preferences(np.tile(pi, (many, 1)))
     ladder = Ladder(replace(printed, eta=1.0), tuple(np.repeat(etas, len(starts)).tolist()))
     with np.errstate(over="ignore", invalid="ignore"):  # runs at too long a step leave the range of floats
-        return run(problem, ladder, np.tile(starts, (many, 1, 1)), target, on_iterate)
+        return descend(problem, ladder, np.tile(starts, (many, 1, 1)), target, on_iterate)

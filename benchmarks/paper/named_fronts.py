@@ -11,7 +11,7 @@ import numpy as np
 
 import fairfront as ff
 from fairfront.problems import FunctionProblem
-from fairfront.solvers import Target, run
+from fairfront.solvers import Target, descend
 
 from . import comparators as by
 
@@ -131,7 +131,7 @@ def _run(q: Question, solver: Any) -> list[by.Found]:
 
     problem = FunctionProblem(f, q.start, jac=True)
     starts = np.repeat(q.start[None, None], len(q.pi), axis=0)
-    ended = run(problem, solver, starts, Target.from_preferences(q.pi))
+    ended = descend(problem, solver, starts, Target.from_preferences(q.pi))
     spent = [calls[0], *[0] * (len(q.pi) - 1)]
     return [by.Found(w[0], h, n, h[None]) for w, h, n in zip(ended.W, ended.objectives, spent, strict=True)]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import fairfront as ff
-from fairfront.solvers.quadratic import min_norm
+from fairfront.solvers.simplex import min_norm
 
 from ..report import Table, thousands
 from .bumps import Example, S

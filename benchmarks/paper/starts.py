@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import fairfront as ff
-from fairfront.solvers import Target, run
+from fairfront.solvers import Target, descend
 
 from .bumps import NU, D, Example, desired, example, to_front
 from .comparators import epo
@@ -58,7 +58,7 @@ def sweep(algorithm: str, eta: float, starts: int, steps: int) -> dict[str, Any]
 
 def ended(solver: Any, W: np.ndarray, pi: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Return the objectives at the ends of runs from (R, d), and the steps they took."""
-    outcome = run(Example(), solver, W[:, None], None if pi is None else Target.from_preferences(pi))
+    outcome = descend(Example(), solver, W[:, None], None if pi is None else Target.from_preferences(pi))
     return np.asarray(outcome.objectives), np.asarray(outcome.n_iter)
 
 

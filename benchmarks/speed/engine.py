@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import fairfront as ff
-from fairfront.solvers import PBPDO, Target, run
+from fairfront.solvers import PBPDO, Target, descend
 
 from ..cases import Rows, adult, synthetic
 from ..optimum import Logistic
@@ -29,15 +29,17 @@ STEPS = {"raw": (0.01, 0.05, 0.25, 1.0, 2.0), "normalised": (0.005, 0.025, 0.1, 
 
 def one_step(problem: Any, runs: int) -> Any:
     """Return a function that takes one whole step of default PB-PDO: plan, move, evaluate, judge."""
-    caps = np.full((runs, len(problem.algebra.b)), 0.05)
+    target = Target.from_preferences(np.column_stack([np.ones(runs), np.full((runs, len(problem.algebra.b)), 300.0)]))
     solver = PBPDO()
-    work, W, state = solver.prepare(problem, problem.fit(problem.algebra.p), Target.from_caps(caps), None)
-    point = work.cells(W)
+    begun = solver.beginning(problem, problem.fit(problem.algebra.p), target, np.random.default_rng(0))
+    work = begun.problem
+    point = work.cells(begun.W)
+    state = solver.begin(work.algebra, point, target)
 
     def step() -> None:
-        plan, after = solver.plan(work.algebra, point, state)
+        plan = solver.plan(work.algebra, point, state)
         new = work.cells(work.move(point, plan.beta))
-        solver.judge(work.algebra, point, new, plan, after)
+        solver.judge(work.algebra, point, new, plan, state)
 
     return step
 
@@ -74,19 +76,20 @@ def steps(quick: bool) -> Table:
 def batch(quick: bool) -> Table:
     """Measure targets as one batch against single runs that share the plain fit."""
     problem = problem_of(adult("sex"))
-    start, caps = problem.fit(problem.algebra.p), np.linspace(0.2, 0.0, BATCH)[:, None]
+    start, ratios = problem.fit(problem.algebra.p), np.geomspace(20.0, 1e6, BATCH)[:, None]
+    targets = np.column_stack([np.ones(BATCH), ratios])
 
     def together() -> None:
-        run(problem, PBPDO(), start, Target.from_caps(caps))
+        descend(problem, PBPDO(), start, Target.from_preferences(targets))
 
     def singles() -> None:
-        for cap in caps:
-            run(problem, PBPDO(), start, Target.from_caps(cap[None]))
+        for pi in targets:
+            descend(problem, PBPDO(), start, Target.from_preferences(pi[None]))
 
     def chained() -> None:
         W = start
-        for cap in caps:
-            W = run(problem, PBPDO(slide=1.0), W, Target.from_caps(cap[None])).W[0]
+        for pi in targets:
+            W = descend(problem, PBPDO(slide=1.0), W, Target.from_preferences(pi[None])).W[0]
 
     ways = {
         f"one batch of {BATCH}": together,
@@ -169,7 +172,7 @@ def gender(steps: int) -> Section:
         caps = np.minimum(np.sqrt(2 * outcome.objectives[:, 1]), widest)
         excess = (outcome.objectives[:, 0] - [logistic.at_gap(cap, plain).fun for cap in caps]) / span
         statuses = [status.name for status in outcome.status]
-        said = ", ".join(f"{statuses.count(name)} {name.lower()}" for name in ("LINE", "NEAREST", "LIMIT"))
+        said = ", ".join(f"{statuses.count(name)} {name.lower()}" for name in ("LINE", "NEAREST", "STEPS_TAKEN"))
         shares = (balance.max(), np.median(balance)), (excess[reachable].max(), np.median(excess))
         rows.append([name, *(f"{x:.2%}" for x in shares[0]), *(f"{x:.4%}" for x in shares[1]), said, outcome.passes])
     text = (

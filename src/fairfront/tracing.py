@@ -19,6 +19,7 @@ from .problems.signs import as_signs
 from .solvers import Solver, Weighting, as_solver
 from .solvers.base import Request
 from .solvers.search import as_search, refuse_linear
+from .solvers.trajectory import Trajectory
 from .validation import check_flag, check_progress, check_seed
 
 
@@ -64,13 +65,14 @@ def trace(
     notion, surrogate, loss, gap : what is compared, by loss or by smooth rate, the training loss, and the gap function
     solver : str or solver
         ``"newton"`` (default: every point solved exactly), ``"pb_pdo"``, ``"pdo"``, or the printed algorithms
-        ``"paper_pdo"``, ``"paper_pb_pdo"``; or an instance with other parameters. With an estimator, a `Weighting`.
+        ``"paper_pdo"``, ``"paper_pb_pdo"``; or an instance with other parameters, such as ``ff.PBPDO(visited=True)``,
+        which keeps what runs pass on their way (``front.visited``). With an estimator, a `Weighting`.
     preferences : None, int or array of shape (R, m)
         Preference vectors, or how many targets to place evenly between unconstrained training and the smallest gap.
     n_points : int, optional
         Newton: how many points to solve, evenly from unconstrained training to the smallest gap; by default as many
         as the curve bends. In rates: how many rules, by default 50 for one gap and 20 for several. First-order
-        solvers: most points to keep (100), those that runs ended at always.
+        solvers give the unconstrained model and one point per preference or start.
     ridge : float, optional
         Penalty on the squared weights; by default 1 / (sum of weights), scikit-learn's C = 1, so that a weight of 2 is
         a row that is there twice.
@@ -159,12 +161,15 @@ def trace_problem(
 ) -> Frontier:
     """Trace the frontier of a linear problem; parameters as in `trace`, but for rows that are to be judged."""
     check_seed(random_state)
-    request = Request(preferences, n_points, random_state)
     chosen = as_solver(solver, problem.algebra)
     stated = chosen.stated(problem)
+    trajectory = Trajectory(stated.algebra) if chosen.visited else None
+    request = Request(preferences, n_points, random_state, trajectory)
     with progress_bar(progress, "tracing") as bar:
         points = chosen.trace(stated, request, bar.update)
         front = assemble(stated, chosen, points, held_out)
+        if trajectory is not None:
+            front = replace(front, visited=trajectory.visited())
         more = [] if held_out is None else held_out.beyond(front, stated, points, request)
         farther = assemble(stated, chosen, [*points, *more], held_out) if more else front
         told = farther.evaluations.get(HELD_OUT)

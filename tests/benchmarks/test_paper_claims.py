@@ -16,7 +16,7 @@ from benchmarks.paper.choices import FERM, GRID, NEAREST, NORMAL
 from benchmarks.paper.experiment import Experiment, Store
 from benchmarks.report import RESULTS
 from fairfront.pareto import is_efficient
-from fairfront.solvers.quadratic import min_norm
+from fairfront.solvers.simplex import min_norm
 from tests.support.places import ROOT
 
 CENTRES = np.random.default_rng(3).normal(size=(3, 4))

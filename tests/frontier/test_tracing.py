@@ -9,8 +9,6 @@ import pytest
 from scipy import sparse
 
 import fairfront as ff
-from fairfront.pareto import spread
-from fairfront.solvers.loop import Archive
 from tests.support.extras import optional
 
 pd = optional("pandas")
@@ -174,15 +172,3 @@ def test_groups_unseen_in_training_are_evaluated_with_a_warning(front, data) -> 
         front.evaluate(X, y, sensitive_features=strange)
     with pytest.raises(ff.InputError, match="expected those of training"):
         front.evaluate(X, np.where(y == "yes", "maybe", y), sensitive_features=group)
-
-
-def test_archive_has_a_hard_size() -> None:
-    rng = np.random.default_rng(2)
-    archive = Archive(20)
-    for _ in range(50):
-        t = rng.random(30)
-        axes = np.column_stack([t, (1 - np.sqrt(t)) + 0.01 * rng.random(30)])
-        archive.add(axes, rng.normal(size=(30, 1, 3)))
-    axes, weights = archive.points()
-    assert len(weights) == len(axes) <= 20
-    assert list(spread(axes, 5)) == list(spread(axes.copy(), 5))

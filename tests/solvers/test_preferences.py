@@ -11,7 +11,7 @@ import fairfront as ff
 from fairfront.objectives import GAPS
 from fairfront.solvers import Target
 from fairfront.solvers.base import SOLVERS
-from fairfront.solvers.quadratic import imbalance
+from fairfront.solvers.paper import Balance, kl_divergence, kl_gradient_weights
 from tests.support.cases import central
 from tests.support.people import people
 from tests.support.twins import assert_on_line, cohort
@@ -19,6 +19,11 @@ from tests.support.twins import assert_on_line, cohort
 BALANCES = ("softmax", "ratio")
 few = settings(max_examples=40, deadline=None)
 seeds = st.integers(0, 10**6)
+
+
+def imbalance(pi: np.ndarray, h: np.ndarray, balance: Balance) -> tuple[np.ndarray, np.ndarray]:
+    """Return the divergence and its derivatives with respect to the objectives."""
+    return kl_divergence(pi, h, balance), kl_gradient_weights(pi, h, balance)
 
 
 def draw(seed: int, m: int) -> tuple[np.ndarray, np.ndarray]:

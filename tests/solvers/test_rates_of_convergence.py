@@ -47,7 +47,7 @@ def run(f: Function, w: Array, eta: float, T: int, inner: str = "exact") -> Traj
 
     solver = ff.PaperPDO(T=T, eta=eta, inner=inner, K=200)
     outcome = ff.solve(FunctionProblem(f, w, jac=True), solver, w[None, None], on_iterate=record)
-    assert_never_rises(outcome.history[0])
+    assert_never_rises(outcome.history[0].objectives)
     return Trajectory(f, np.array(seen), eta)
 
 
@@ -117,7 +117,7 @@ def test_convex_objectives_with_an_inexact_inner_level(K: int) -> None:
     outcome = ff.minimize(f, w, jac=True, solver=solver)
     v = float((rotation(n + 1) @ outcome.x)[-1])
     alpha = np.array([1.0 + v, 1.0 - v]) / 2.0
-    gap = outcome.history[10:] @ alpha - (1.0 - v**2) / 2.0
+    gap = outcome.history.objectives[10:] @ alpha - (1.0 - v**2) / 2.0
     assert abs(v) < 1.0
     assert slope(np.arange(10, 61), gap) <= -1.0 + TOLERANCE
 

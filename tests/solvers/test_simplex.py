@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from fairfront.solvers.quadratic import factor, min_norm, project, projected_gradient
+from fairfront.solvers.simplex import factor, min_norm, project, projected_gradient
 from tests.support.twins import assert_common_descent, assert_smallest, fair_rows, smallest_in_hull
 
 few = settings(max_examples=40, deadline=None)

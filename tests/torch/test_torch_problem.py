@@ -12,7 +12,7 @@ from torch import nn
 
 import fairfront as ff
 import fairfront.torch as fft
-from fairfront.solvers import PBPDO, PDO, PaperPBPDO, PaperPDO, Target, run
+from fairfront.solvers import PBPDO, PDO, PaperPBPDO, PaperPDO, Target, descend
 from tests.support.people import people
 
 torch.set_num_threads(1)
@@ -54,18 +54,18 @@ def test_printed_algorithms_run_on_modules(solver: PaperPDO) -> None:
     m, pi = known.algebra.m, np.ones((1, known.algebra.m))
     start = 0.3 * np.random.default_rng(1).normal(size=(1, 1, X.shape[1] + 1))
     target = Target.from_preferences(pi) if isinstance(solver, PaperPBPDO) else None
-    mine = run(fft.TorchProblem(nn.Linear(X.shape[1], 1).double(), X, known), solver, start, target)
-    its = run(known, solver, start, target)
-    np.testing.assert_allclose(mine.history[0], its.history[0], rtol=1e-9, atol=1e-12)
+    mine = descend(fft.TorchProblem(nn.Linear(X.shape[1], 1).double(), X, known), solver, start, target)
+    its = descend(known, solver, start, target)
+    np.testing.assert_allclose(mine.history[0].objectives, its.history[0].objectives, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(mine.W, its.W, rtol=1e-8, atol=1e-10)
 
     torch.manual_seed(0)
     module = nn.Sequential(nn.Linear(X.shape[1], 4), nn.Tanh(), nn.Linear(4, 1)).double()
     deep = fft.TorchProblem(module, X, known)
     begun = deep.cells(np.concatenate([p.detach().numpy().ravel() for p in module.parameters()])[None, None])
-    ended = run(deep, solver, begun.W, target)
-    assert ended.history[0].shape == (26, m)
-    assert np.isfinite(ended.history[0]).all()
+    ended = descend(deep, solver, begun.W, target)
+    assert ended.history[0].objectives.shape == (26, m)
+    assert np.isfinite(ended.history[0].objectives).all()
     assert (pi * ended.objectives)[0].max() < (pi * known.algebra.objectives(begun.L))[0].max()
 
 
@@ -75,11 +75,11 @@ def test_solvers_take_the_same_way(case: Case, solver: PDO | PBPDO) -> None:
     plain = type("Plain", (), {"cells": known.cells, "move": known.move, "algebra": known.algebra, "K": 1, "d": 1})()
     problem = fft.TorchProblem(linear(case), case.X, known)
     start = 0.1 * case.weights(1, seed=3)
-    caps = np.full((1, len(known.algebra.b)), 0.1)
-    target = Target.from_caps(caps) if isinstance(solver, PBPDO) else None
-    mine = run(problem, solver, flattened(case, start), target)
-    its = run(plain, solver, start, target)
-    np.testing.assert_allclose(mine.history[0][:2], its.history[0][:2], rtol=1e-6, atol=1e-6)
+    pi = np.append(1.0, np.full(len(known.algebra.b), 50.0))[None]
+    target = Target.from_preferences(pi) if isinstance(solver, PBPDO) else None
+    mine = descend(problem, solver, flattened(case, start), target)
+    its = descend(plain, solver, start, target)
+    np.testing.assert_allclose(mine.history[0].objectives[0], its.history[0].objectives[0], rtol=1e-6, atol=1e-6)
     if len(known.algebra.b) <= known.d:  # otherwise caps contradict each other, and rounding decides between ways
         np.testing.assert_allclose(mine.objectives, its.objectives, rtol=1e-6, atol=1e-6)
         np.testing.assert_allclose(mine.W, flattened(case, its.W), rtol=1e-5, atol=1e-5)
@@ -140,13 +140,14 @@ def test_pb_pdo_lowers_the_gap_of_a_network() -> None:
     torch.manual_seed(0)
     net = Net(4, 1).double()
     problem = fft.TorchProblem(net, X, fft.objectives(y, sensitive_features=group, ridge=1e-2))
-    plain = run(problem, PBPDO(max_iter=80), problem.start, Target.from_caps(np.full((1, 1), 10.0)))
-    fair = run(problem, PBPDO(max_iter=80), plain.W, Target.from_caps(np.array([[0.05], [0.0]])))
+    plain = descend(problem, PBPDO(max_iter=80), problem.start, Target.from_preferences(np.array([[1.0, 1e-9]])))
+    asked = np.array([[1.0, 500.0], [1.0, 1e7]])
+    fair = descend(problem, PBPDO(max_iter=80), plain.W, Target.from_preferences(asked))
     gap, before = np.abs(problem.algebra.gaps(fair.L))[:, 0], abs(problem.algebra.gaps(plain.L)[0, 0])
     assert before > 0.1
     assert gap[0] < 0.051
     assert gap[1] < 1e-3
-    assert (fair.objectives[:, 0] < plain.history[0][0, 0]).all()
+    assert (fair.objectives[:, 0] < plain.history[0].objectives[0, 0]).all()
 
 
 def test_wrong_input_is_told() -> None:

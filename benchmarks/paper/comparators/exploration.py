@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, minres
 
-from fairfront.solvers.quadratic import min_norm
+from fairfront.solvers.simplex import min_norm
 
 from .base import STILL, Array, Counted, Found, Function, descended
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linprog
 
-from fairfront.solvers.quadratic import min_norm
+from fairfront.solvers.simplex import min_norm
 
 from .base import Array, Counted, Found, Function
 

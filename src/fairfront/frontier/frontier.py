@@ -34,6 +34,9 @@ class Frontier(FrontierColumns):
     facts : Facts, what the frontier was made from
     evaluations : mapping of str to Evaluation
         Rates on other data, by the name that `evaluate` was given.
+    visited : Visited or None
+        With ``solver=ff.PBPDO(visited=True)`` and the like: the non-dominated points that runs passed on their way,
+        any number, with ``loss``, ``gaps``, ``weights``, ``run`` and ``step``. They are not saved.
     """
 
     @classmethod

@@ -15,6 +15,7 @@ from ..measures.claims import Pair, worst_pair
 from ..measures.cutoffs import OperatingPoint
 from ..measures.promises import together
 from ..objectives import Array
+from ..solvers import Visited
 from ..validation import check_confidence, check_count, check_text, counted, shown
 from .cautions import notes_of
 from .models import Models
@@ -34,6 +35,7 @@ class FrontierFigures(PointColumns):
     points: Points
     facts: Facts
     evaluations: Mapping[str, Evaluation] = field(default_factory=dict)
+    visited: Visited | None = None
 
     def __len__(self) -> int:
         return len(self.points)

@@ -96,7 +96,8 @@ class Box:
         x = np.clip(x, self.lower + margin, self.upper - margin)
         distance = np.where(self._has_lower, x - self.lower, np.where(self._has_upper, self.upper - x, 0.0))
         u = np.where(self._has_lower | self._has_upper, np.sqrt(distance * (distance + 2.0)), x)
-        return np.where(both, np.arcsin((x - middle) / half), u)
+        share = np.where(both, (x - middle) / half, 0.0)
+        return np.where(both, np.arcsin(share), u)
 
     def _middle_and_half(self, both: Array) -> tuple[Array, Array]:
         lower, upper = np.where(both, self.lower, -1.0), np.where(both, self.upper, 1.0)

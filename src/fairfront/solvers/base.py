@@ -106,7 +106,7 @@ class Status(StrEnum):
     LIMIT = "stopped at the iteration limit before it converged; raise max_iter"
     STEPS_TAKEN = "took all T steps: the printed algorithm has no other end; raise T, or look at the history"
     DIVERGED = (
-        "diverged: the printed step led above the loss of a model without weights; use a smaller eta "
+        "diverged: the printed steps led far above the loss of a model without weights; use a smaller eta "
         "or smaller preferences"
     )
     ROUNDED = "solved with the kinks of the loss rounded over a narrow width, not for the loss itself"

@@ -422,8 +422,9 @@ def _warn_of_equal_ends(solver: Solver, ends: Outcome) -> None:
     h = ends.objectives[np.isfinite(ends.objectives).all(axis=1)]
     if len(h) < 2:
         return
-    unit = np.maximum(np.abs(h).max(axis=0), TINY)
-    distinct = len(np.unique(np.round(h / unit / SAME_END), axis=0))
+    sizes = np.abs(h).max(axis=0)
+    unit = SAME_END * np.maximum(sizes, max(SAME_END * float(sizes.max()), TINY))
+    distinct = len(np.unique(np.round(h / unit), axis=0))
     if distinct == 1 and "preferences" not in solver.accepts:
         warnings.warn(
             f"all {len(h)} runs of solver {solver.name!r} ended at one point; it goes anywhere on the "

@@ -43,8 +43,11 @@ def shortest_vector(rows: Array, bounds: Array) -> LeastDistance:
         return LeastDistance(np.zeros(rows.shape[1]), np.zeros(len(rows)), 1.0)
     u, missing = nearest_to_last_unit(np.vstack([rows.T, bounds / scale]))
     slack = float(missing @ missing)
-    safe = max(slack, TINY)
-    return LeastDistance(-scale * missing[:-1] / safe, scale * u / safe, slack)  # (2)
+    y = -scale * missing[:-1] / max(slack, TINY)  # (2)
+    # Multipliers grow without bound as the constraints come to contradict each other.
+    solvable = slack >= TOLERANCES.contradiction
+    multipliers = scale * u / slack if solvable else np.zeros(len(rows))
+    return LeastDistance(y, multipliers, slack)
 
 
 def nearest_to_last_unit(columns: Array) -> tuple[Array, Array]:

@@ -50,6 +50,9 @@ SHORTEST = 1e-150
 """Length of a gradient that is not scaled to unit length: its square is 0."""
 SUM_OF_WEIGHTS = 1e-9
 """How far the sum of given inner weights may be from 1."""
+FAR_ABOVE = 1.1
+"""Loss of an end, in units of that of a model without weights, above which the run has diverged;
+runs that stop where all losses are equal may end a little above it."""
 SMALLEST_GAP = 0.1
 """Gap that the last automatic preference aims at, as a share of the unconstrained model's. Case II
 steps by pi, which grows with the inverse square of that gap."""
@@ -187,10 +190,10 @@ class PaperPDO(Descent):
         return Judgement(defined, replace(state, alpha=alpha, diverged=~defined))
 
     def traced_status(self, problem: LinearProblem, ends: Outcome) -> tuple[Status, ...]:
-        """Mark ends above the loss of a model without weights, and say so."""
+        """Mark ends far above the loss of a model without weights, and say so."""
         loss = problem.algebra.loss
-        nothing = np.zeros_like(ends.W[:1])
-        diverged = ~(loss(ends.L) <= loss(problem.values(nothing))[0])
+        without_weights = loss(problem.values(np.zeros_like(ends.W[:1])))[0]
+        diverged = ~(loss(ends.L) <= FAR_ABOVE * without_weights)
         if diverged.any():
             warnings.warn(
                 f"{int(diverged.sum())} of {len(diverged)} runs of {self.name!r} ended above the loss of a "
@@ -199,7 +202,10 @@ class PaperPDO(Descent):
                 FairfrontWarning,
                 stacklevel=2,
             )
-        return tuple(np.where(diverged, Status.DIVERGED, np.array(ends.status, dtype=object)))
+        return tuple(
+            Status.DIVERGED if above else status
+            for above, status in zip(diverged, ends.status, strict=True)
+        )
 
 
 @dataclass(frozen=True)

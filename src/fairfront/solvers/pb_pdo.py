@@ -55,9 +55,10 @@ from .base import (
     Request,
     Status,
     Target,
+    tops,
 )
 from .capped_step import CappedStep, LinearModel, share_along, signed_sizes, multipliers_within, step_within
-from .descent import Beginning, Course, Descent, Judgement, Plan, Statuses, all_running
+from .descent import Beginning, Course, Descent, Judgement, Plan, Statuses, all_running, descend
 from .hard_points import polished
 from .level_step import level_step
 from .roots import falling_root
@@ -71,8 +72,12 @@ SHORTEST_SLIDE = 1e-2
 """Slide, as a share of the first, at which sliding has come to rest and descending begins."""
 SHORTEST_STEP = 1e-20
 """Step size, as a share of the first, at which a run is stalled."""
-FAR = 1e8
-"""A run whose step size grew by this factor follows objectives that fall however far it goes."""
+GONE = 1e-30
+"""Level, as a share of the first, that is 0: objectives that vanish together are on every line."""
+FAR = 1e25
+"""Growth of h / |g|^2, the step size that would take an objective to 0, at which objectives that
+are gone have no minimum there: it stays what it was for quadratic ones, and grows with 1 / h where
+h falls for ever."""
 ALONE = 1e-6
 """Weight of all objectives but one below which that one alone is at its minimum."""
 LEVEL_ACCURACY = 1e-2
@@ -90,6 +95,8 @@ class PBPDOState:
     """Per run.
 
     pi (m,)             preference, scaled so that its smallest and largest are as far from 1
+    first_level         the level (1) at the start
+    first_step          step size at the start, by the size of objectives and gradients
     recent (WINDOW,)    the levels (1) of the last accepted points
     eta, slide          step size, and longest fall of the worst gap
     first_eta, first_slide
@@ -99,6 +106,8 @@ class PBPDOState:
     """
 
     pi: Array
+    first_level: Array
+    first_step: Array
     recent: Array
     eta: Array
     slide: Array
@@ -208,7 +217,7 @@ class PBPDO(Descent):
         eta = _first_step_sizes(algebra, point)
         every = np.ones(point.runs, dtype=bool)
         recent = np.repeat(level[:, None], WINDOW, axis=1)
-        return PBPDOState(pi, recent, eta, slide, eta, slide, every, ~every)
+        return PBPDOState(pi, level, eta, recent, eta, slide, eta, slide, every, ~every)
 
     def plan(self, algebra: Algebra, point: Point, state: PBPDOState) -> Plan:
         """Slide, or descend where sliding has come to rest above the smallest level."""
@@ -216,8 +225,9 @@ class PBPDO(Descent):
         forecast = _slide(algebra, point, state, values)
         gaps_are_highest = values[:, 0] < (1.0 - self.line_tol) * values.max(axis=1)
         short = state.slide < SHORTEST_SLIDE * state.first_slide
-        rests = self._is_flat(forecast, values, state) | short
-        descends = state.descends | (gaps_are_highest & rests)
+        rests = gaps_are_highest & (self._is_flat(forecast, values, state) | short)
+        descends = state.descends | rests | (short & forecast.relaxed)
+        descends &= values.max(axis=1) > TINY
         if descends.any():
             forecast = _with_level_steps(algebra, point, state, forecast, descends)
         weights = _objective_weights(algebra, point, forecast)
@@ -225,6 +235,8 @@ class PBPDO(Descent):
         norm = np.sqrt(np.maximum(forecast.length2, 0.0)) / (forecast.eta * total)
         combination = forecast.loss_price[:, None] * algebra.p + forecast.prices @ algebra.B
         status = self._statuses(forecast, values, weights, state)
+        lost = (_first_step_sizes(algebra, point) > FAR * state.first_step) & _is_gone(values, state)
+        status[lost & (status != Status.RUNNING)] = Status.UNATTAINED
         return Plan(forecast.eta[:, None] * combination, status, weights / total[:, None], norm, forecast)
 
     def _is_flat(self, forecast: PBPDOForecast, values: Array, state: PBPDOState) -> Mask:
@@ -233,7 +245,7 @@ class PBPDO(Descent):
         price = np.where(forecast.descends, 1.0, state.pi[:, 0])
         little = price * forecast.length2 <= self.tol * forecast.eta * level
         settled = np.abs(forecast.level - level) <= 0.1 * self.line_tol * level
-        return little & settled & state.accepted & ~forecast.relaxed
+        return (little & settled & state.accepted & ~forecast.relaxed) | _is_gone(values, state)
 
     def _statuses(
         self, forecast: PBPDOForecast, values: Array, weights: Array, state: PBPDOState
@@ -246,8 +258,6 @@ class PBPDO(Descent):
         for r in np.flatnonzero(self._is_flat(forecast, values, state)):
             if on_line[r]:
                 status[r] = Status.LINE
-            elif growth[r] > FAR and not forecast.descends[r]:
-                status[r] = Status.UNATTAINED
             else:
                 status[r] = Status.NEAREST if alone[r] else Status.CHEBYSHEV
         stalled = (growth < SHORTEST_STEP) & (status == Status.RUNNING)
@@ -299,21 +309,43 @@ class PBPDO(Descent):
         )
 
 
+def _is_gone(values: Array, state: PBPDOState) -> Mask:
+    """Tell where the level is 0, but for numbers that mean nothing."""
+    return np.asarray(values.max(axis=1) <= GONE * state.first_level)
+
+
 def preferences_through_gaps(
     problem: LinearProblem, plain: Array, count: int, smallest: float
 ) -> Array:
     """Return preferences (count, m) whose lines pass, at the loss of the unconstrained model,
-    through caps that fall evenly from its gaps to ``smallest`` times them.
+    through gaps that shrink evenly from its own, to a share ``smallest`` of the way above the
+    smallest ones.
     """
     algebra = problem.algebra
     L = problem.values(plain[None])
-    sizes = algebra.violation(algebra.gaps(L))[0]
-    assert algebra.notion_of is not None
-    worst = np.array([sizes[algebra.notion_of == notion].max() for notion in algebra.notion_of])
-    shares = np.linspace(1.0, smallest, count) if count > 1 else np.array([smallest])
-    caps = shares[:, None] * np.maximum(worst, NO_GAP * max(float(worst.max()), NO_GAP))
-    ratios = algebra.loss(L)[0] / np.maximum(algebra.gap.value(caps), TINY)
-    return np.column_stack([np.ones(count), ratios])
+    top = tops(algebra, algebra.violation(algebra.gaps(L))[0], "worst_gap")
+    top = np.maximum(top, NO_GAP * max(float(top.max()), NO_GAP))
+    shares = np.linspace(1.0, smallest, count + 1)[1:, None]
+    caps = shares * top
+    if not algebra.two_sided.all():  # differences can be 0, losses of groups cannot
+        lowest = _smallest_gaps(problem, plain, top)
+        caps = lowest + shares * np.maximum(top - lowest, 0.0)
+    return _preferences_at(problem, float(algebra.loss(L)[0]), caps)
+
+
+def _preferences_at(problem: LinearProblem, loss: float, caps: Array) -> Array:
+    """Return the preferences whose lines pass through a loss and gaps (R, q)."""
+    ratios = loss / np.maximum(problem.algebra.gap.value(caps), TINY)
+    return np.column_stack([np.ones(len(caps)), ratios])
+
+
+def _smallest_gaps(problem: LinearProblem, plain: Array, top: Array) -> Array:
+    """Return the worst gap of each notion (q,) where a run ends that asks for hardly any."""
+    algebra = problem.algebra
+    loss = float(algebra.loss(problem.values(plain[None]))[0])
+    pi = _preferences_at(problem, loss, SMALLEST_GAP * top[None])
+    end = descend(problem, PBPDO(), plain, Target.from_preferences(pi))
+    return tops(algebra, algebra.violation(algebra.gaps(end.L))[0], "worst_gap")
 
 
 def _own_start(problem: Any) -> Array:

@@ -45,9 +45,13 @@ SMALLEST_UNIT = 1e-12
 """Smallest unit of an objective, as a share of the largest at the start."""
 WIDE = 2.0
 """Width over which a hinge is rounded where its Hessian becomes the metric, at small weights."""
-FAR = 1e6
-"""A run whose step size grew by this factor, with no step ever refused, follows objectives that
-fall however far it goes."""
+FAR, NEAR_ZERO = 1e18, 1e-3
+"""A run whose step size grew by the first factor, with no step ever refused, follows objectives
+that fall however far it goes; unless they fell faster than step sizes grew, to less than the second
+share of that, as towards a flat minimum of 0: exp(-w) falls with 1 / eta, w^4 with 1 / eta^2."""
+VANISHED = 1e-6
+"""Fall of an objective, as a share of the largest, at which it is at its minimum to the precision
+of finite differences."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +131,23 @@ class PDOForecast:
     held: Mask
 
 
+@dataclass(frozen=True, eq=False)
+class RunRecord:
+    """What decides whether one run goes on.
+
+    unit (m,)           of every objective
+    height              the largest objective, in its unit
+    growth              of the step size since the start
+    bounded, refusals   as in `PDOState`
+    """
+
+    unit: Array
+    height: float
+    growth: float
+    bounded: bool
+    refusals: int
+
+
 @dataclass(frozen=True)
 class PDO(Descent):
     """Pareto descent from a start to a point of the frontier.
@@ -164,7 +185,7 @@ class PDO(Descent):
         """
         course = super().course(problem, request, plain)
         runs = len(course.start)
-        shares = np.arange(runs) / runs
+        shares = 1.0 - (1.0 - np.arange(runs) / runs) ** 2  # gaps fall faster than the loss
         return replace(course, start=course.start + shares[:, None, None] * plain)
 
     def beginning(
@@ -201,27 +222,28 @@ class PDO(Descent):
             share = _share_back(direction, held[r], float(state.eta[r]))
             beta[r] = state.eta[r] * direction.down + share * direction.back
             decrease[r] = state.eta[r] * direction.falls - share * direction.costs
-        status = all_running(point.runs)
+        status, h = all_running(point.runs), algebra.objectives(point.L)
         for r, direction in enumerate(directions):
-            status[r] = self._status(direction, decrease[r], held[r], take_run(state, r))
+            status[r] = self._status(direction, decrease[r], held[r], _record_of_run(state, h, r))
         alpha = np.array([direction.alpha for direction in directions])
         norm = np.array([direction.norm for direction in directions])
         return Plan(beta, status, alpha, norm, PDOForecast(decrease, held))
 
-    def _status(self, direction: CommonDirection, decrease: Array, held: Mask, run: PDORun) -> Status:
+    def _status(self, direction: CommonDirection, decrease: Array, held: Mask, run: RunRecord) -> Status:
         """Tell whether a run goes on."""
         free = np.concatenate([[True], ~held])
         if direction.balance <= TOLERANCES.balanced:
             return Status.EFFICIENT
         if run.refusals > MOST_REFUSALS:
-            at_a_minimum = (direction.alpha[free] == 0.0) & (np.abs(direction.falls[free]) <= TINY)
-            return Status.EFFICIENT if at_a_minimum.any() else Status.STALLED
+            falls = direction.falls[free]
+            is_at_minimum = falls.min() <= VANISHED * falls.max()
+            return Status.EFFICIENT if is_at_minimum else Status.STALLED
         little = (decrease <= self.tol * run.unit)[free].all()
         # On a plateau steps promise little until they are long, so longer ones are tried first.
         if little and run.bounded and not run.refusals:
             return Status.EFFICIENT
         if little and run.growth > FAR:
-            return Status.UNATTAINED
+            return Status.UNATTAINED if run.growth * run.height > NEAR_ZERO else Status.EFFICIENT
         return Status.RUNNING
 
     def judge(self, algebra: Algebra, old: Point, new: Point, plan: Plan, state: PDOState) -> Judgement:
@@ -243,20 +265,15 @@ class PDO(Descent):
         )
 
 
-@dataclass(frozen=True)
-class PDORun:
-    """What decides whether one run goes on: its unit (m,), how far its step size grew, refusals."""
-
-    unit: Array
-    growth: float
-    bounded: bool
-    refusals: int
-
-
-def take_run(state: PDOState, r: int) -> PDORun:
+def _record_of_run(state: PDOState, h: Array, r: int) -> RunRecord:
     """Return what decides whether run r goes on."""
-    growth = float(state.eta[r] / state.first_eta[r])
-    return PDORun(state.unit[r], growth, bool(state.bounded[r]), int(state.refusals[r]))
+    return RunRecord(
+        unit=state.unit[r],
+        height=float((np.abs(h[r]) / state.unit[r]).max()),
+        growth=float(state.eta[r] / state.first_eta[r]),
+        bounded=bool(state.bounded[r]),
+        refusals=int(state.refusals[r]),
+    )
 
 
 def _held(algebra: Algebra, point: Point, band: Array) -> Mask:

@@ -11,7 +11,7 @@ from ..exceptions import InputError, Progress, progress_bar
 from ..frontier import Frontier
 from ..objectives import Array
 from ..solvers import PBPDO, Status, Target, descend
-from ..solvers.base import TARGETS, tops
+from ..solvers.base import TARGETS, TINY, tops
 from ..validation import MOST_POINTS, check_count, check_flag, check_instance, check_progress
 from ..validation.inputs import check_preferences
 from .epochs import train
@@ -34,6 +34,9 @@ from .modules import (
 from .problem import TorchProblem
 from .rules import PlainRule, SlideRule
 from .step import FairStep
+
+SMALLEST_CAP = 1e-3
+"""Smallest cap that is turned into a preference, as a share of the largest: a cap of 0 has none."""
 
 
 def trace(
@@ -128,6 +131,7 @@ class _Course:
         problem = TorchProblem(work.eval(), inputs, given)
         target = _targets(problem, wanted)
         if self.solver is not None:
+            target = _on_lines(problem, target)
             outcome = descend(problem, self.solver, problem.start, target)
             return problem, target, outcome.W, tuple(outcome.status)
         after = self.slide
@@ -146,6 +150,17 @@ def _targets(problem: TorchProblem, preferences: Any) -> Target:
     count = check_count(TARGETS if preferences is None else preferences, "preferences", most=MOST_POINTS)
     top = tops(algebra, algebra.violation(algebra.gaps(problem.values(problem.start)))[0], "worst_gap")
     return Target.from_caps(np.linspace(1.0, 0.0, count + 1)[1:, None] * top)
+
+
+def _on_lines(problem: TorchProblem, target: Target) -> Target:
+    """Turn caps into preferences, whose lines pass through them at the loss of the present weights."""
+    if target.by_preference.all():
+        return target
+    algebra = problem.algebra
+    loss = float(algebra.loss(problem.values(problem.start))[0])
+    caps = np.maximum(target.caps, SMALLEST_CAP * float(target.caps.max()))
+    ratios = loss / np.maximum(algebra.gap.value(caps), TINY)
+    return Target.from_preferences(np.column_stack([np.ones(len(caps)), ratios]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,8 @@ from scipy.optimize import linprog
 
 from fairfront.objectives import Algebra
 from fairfront.objectives.gaps import SquaredGap
-from fairfront.problems import Point
-from fairfront.solvers.quadratic import capped_step, first_step, least_distance
+from fairfront.solvers.capped_step import LinearModel, capped_step, share_along
+from fairfront.solvers.least_distance import least_distance
 from tests.support.twins import slsqp
 
 SHARES = (0.0, 0.5, 0.9, 1.0)
@@ -40,7 +40,7 @@ class Case:
         """Return the move of the weights."""
         taken = capped_step(self.algebra, self.Q, self.z[None], self.caps[None], np.array([self.eta]))
         move = -taken.beta[0] @ self.G
-        np.testing.assert_allclose(taken.decrease[0], self.algebra.p @ self.G @ move, atol=1e-9 * (1 + move @ move))
+        np.testing.assert_allclose(taken.loss_change[0], self.algebra.p @ self.G @ move, atol=1e-9 * (1 + move @ move))
         np.testing.assert_allclose(taken.length2[0], move @ move, rtol=1e-6, atol=1e-12)
         return move
 
@@ -164,13 +164,22 @@ def test_least_distance_is_the_smallest_move(seed: int, q: int, r: int, two_side
     np.testing.assert_allclose(y, best, atol=2e-5 * (1.0 + np.linalg.norm(best)))
 
 
-def test_the_first_step_is_free_of_scale() -> None:
-    case = draw(2, 3, 4, True)
-    L = np.random.default_rng(0).uniform(0.1, 1.0, (1, 4))
-    for factor in (1e-6, 1e6):  # objectives times a factor: the loss through its cells, the gaps' squares as well
-        scaled = Algebra(factor * case.algebra.p, case.algebra.B, *list(vars(case.algebra).values())[2:])
-        point = Point(np.zeros((1, 1, 4)), L, case.Q, case.G[None])
-        slope2 = (scaled.jacobian(L)[0] @ case.Q[0] @ scaled.jacobian(L)[0].T).diagonal().max()
-        np.testing.assert_allclose(first_step(scaled, point) * slope2, np.abs(scaled.objectives(L)).max())
-    flat = Point(np.zeros((1, 1, 4)), L, np.zeros_like(case.Q), case.G[None])
-    np.testing.assert_allclose(first_step(case.algebra, flat), 1.0)
+@few
+@given(seeds, st.integers(2, 4))
+def test_the_share_along_is_that_of_a_projection(seed: int, groups: int) -> None:
+    """What moves the gaps at their caps is the projection of the step on their gradients."""
+    case = draw(seed, groups, 6, True)
+    model = LinearModel(case.algebra, case.z[None], case.Q)
+    taken = capped_step(case.algebra, case.Q, case.z[None], case.caps[None], np.array([case.eta]))
+    move = -taken.beta[0] @ case.G
+    C = case.slopes[taken.x[0] != 0.0]
+    along = C.T @ np.linalg.lstsq(C.T, move, rcond=1e-8)[0] if len(C) else 0.0 * move
+    np.testing.assert_allclose(share_along(model, taken)[0], along @ along / (move @ move), atol=1e-6)
+
+
+def test_caps_at_odds_are_told() -> None:
+    case = draw(1, 3, 4, True)
+    opposed = np.vstack([np.tile(case.G[0], (3, 1)), case.G[-1:]])
+    still = Case(case.algebra, opposed, case.z, np.zeros(3), case.eta)
+    assert capped_step(still.algebra, still.Q, still.z[None], still.caps[None], np.ones(1)).relaxed[0]
+    assert not capped_step(case.algebra, case.Q, case.z[None], np.full((1, 3), 1e3), np.ones(1)).relaxed[0]
