@@ -289,12 +289,19 @@ def test_functions_are_left_where_they_are_not_defined(log: Any, x0: float) -> N
 
 
 def test_errors_of_the_functions_at_x0_are_for_their_author() -> None:
-    with pytest.raises(ValueError, match="domain|positive"):
+    with pytest.raises(ValueError, match=r"domain|positive"):
         ff.minimize(with_logarithms(math.log), [-1.0])
 
 
 @pytest.mark.parametrize("preference", [None, [1.0, 1.0], [1.0, 5.0]])
-@pytest.mark.parametrize("bounds", [[(0.5, None), (None, 0.25)], Bounds([0.5, -np.inf], [np.inf, 0.25]), [(0.5, 2.0), (-1.0, 0.25)]])
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        [(0.5, None), (None, 0.25)],
+        Bounds([0.5, -np.inf], [np.inf, 0.25]),
+        [(0.5, 2.0), (-1.0, 0.25)],
+    ],
+)
 def test_every_step_stays_between_bounds(bounds: Any, preference: list[float] | None) -> None:
     """Against SLSQP with the same bounds: two paraboloids whose front is partly outside of them."""
     centres = np.array([[0.0, 0.0], [1.0, 1.0]])
@@ -327,7 +334,7 @@ def test_every_step_stays_between_bounds(bounds: Any, preference: list[float] | 
 
 @pytest.mark.parametrize("bounds", [[(0.0, 1.0)], [(1.0, 0.0), (0.0, 1.0)], 3, [(0.0, 0.5), (0.0, 1.0)]])
 def test_bad_bounds_are_refused(bounds: Any) -> None:
-    with pytest.raises(ff.InputError, match="bounds|x0"):
+    with pytest.raises(ff.InputError, match=r"bounds|x0"):
         ff.minimize(TWO, [0.7, 0.5], bounds=bounds)
 
 

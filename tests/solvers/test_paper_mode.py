@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +12,7 @@ from hypothesis import strategies as st
 
 import fairfront as ff
 from fairfront.problems import FunctionProblem
+from tests.support.people import people
 from tests.support.twins import Function, assert_common_descent, cohort, smallest_in_hull
 
 Status = ff.Status
@@ -165,9 +169,76 @@ def test_the_uneven_gap_exists_in_paper_mode_only() -> None:
             ff.trace(plain.X, plain.y, solver=solver, **data)
 
 
-def test_printed_runs_take_every_step_and_tell_the_limit() -> None:
+def test_printed_runs_take_every_step_and_name_it() -> None:
+    """T is where a printed run ends; its status does not speak of max_iter, which it does not take (N6)."""
     plain = cohort(0)
     outcome = ff.solve(plain.problem(), ff.PaperPDO(T=25, eta=0.1), random_state=0)
-    assert outcome.status == (Status.LIMIT,)
-    assert len(outcome.history[0]) == 26
+    assert outcome.status == (Status.STEPS_TAKEN,)
+    assert "T" in outcome.status[0].split()
+    assert "max_iter" not in outcome.status[0]
+    assert not outcome.status[0].solved
+    assert outcome.history[0].objectives.shape == (26, 2)
+    assert outcome.history[0].alpha.shape == (26, 2)
     assert outcome.passes == 26
+
+
+@pytest.mark.parametrize("gap", ["squared", "absolute"])
+@pytest.mark.parametrize("groups", [2, 3])
+@pytest.mark.parametrize("gradients", ["raw", "normalised"])
+def test_iterates_of_both_algorithms_are_those_of_a_literal_implementation(
+    gradients: str, groups: int, gap: str
+) -> None:
+    """30 steps from rows of data, with loops over the objectives, against runs in cell coordinates."""
+    plain = cohort(2, groups)
+    w0 = 0.3 * np.random.default_rng(groups).normal(size=plain.d)
+    f = partial(plain.objectives, gap=gap)
+    m = len(f(w0)[0])
+    pi = np.exp(0.3 * np.random.default_rng(1).normal(size=m))
+    one = ff.PaperPDO(T=30, eta=0.2, K=9, rho=0.04, gradients=gradients)
+    two = ff.PaperPBPDO(T=30, eta=0.2, K=9, rho=0.04, gradients=gradients, epsilon_1=0.01, epsilon_2=0.2)
+    first, second = w0, w0
+    for _ in range(30):
+        first = algorithm_1(first, f, one)
+        second = algorithm_2(second, f, two, pi)[0]
+    problem = plain.problem(gap=gap)
+    start = w0[None, None]
+    np.testing.assert_allclose(ff.solve(problem, one, start).W[0, 0], first, rtol=0.0, atol=2e-14)
+    np.testing.assert_allclose(ff.solve(problem, two, start, preferences=pi).W[0, 0], second, rtol=0.0, atol=2e-14)
+
+
+def test_the_history_has_the_direction_of_every_step() -> None:
+    f = quadratics(1, 3, 4)
+    w = np.ones(4)
+    found = ff.minimize(f, w, jac=True, solver=ff.PaperPDO(T=12, eta=0.05, inner="exact"))
+    seen = []
+    for _ in range(13):
+        d = smallest_in_hull(f(w)[1])
+        seen.append(np.linalg.norm(d))
+        w = w - 0.05 * d
+    np.testing.assert_allclose(found.history.direction_norm, seen, rtol=1e-8)
+    assert found.direction_norm == found.history.direction_norm[-1]
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+@pytest.mark.parametrize("eta", [0.1, 0.5])
+def test_automatic_preferences_do_not_lead_far_away_in_silence(loss: str, eta: float) -> None:
+    """Case II steps by pi: ends far above the loss of a model without weights are marked, and told (N8)."""
+    X, y, group = people(900)
+    data = {"sensitive_features": group, "loss": loss, "held_out": False, "random_state": 0, "progress": False}
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        front = ff.trace(X, y, solver=ff.PaperPBPDO(T=200, eta=eta), preferences=4, **data)
+    diverged = np.array([status is Status.DIVERGED for status in front.status])
+    problem = ff.linear_problem(X, y, sensitive_features=group, loss=loss)
+    without = problem.algebra.loss(problem.values(np.zeros((1, 1, 5))))[0]
+    np.testing.assert_array_equal(diverged, front.loss > 1.1 * without)
+    assert any("diverged" in str(each.message) for each in told) == diverged.any()
+
+
+def test_a_step_that_is_far_too_long_is_marked() -> None:
+    X, y, group = people(300)
+    solver = ff.PaperPDO(T=20, eta=1e3)
+    with pytest.warns(ff.FairfrontWarning, match="marked as diverged"):
+        front = ff.trace(X, y, sensitive_features=group, solver=solver, held_out=False, random_state=0)
+    assert Status.DIVERGED in front.status
+    assert not Status.DIVERGED.solved

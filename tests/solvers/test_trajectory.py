@@ -33,7 +33,8 @@ def test_what_is_kept_is_what_no_other_point_dominates(pile: int, monkeypatch: p
     expected = [p for p in axes if not ((axes <= p).all(axis=1) & (axes < p).any(axis=1)).any()]
     found = np.column_stack([visited.loss, visited.gaps])
     np.testing.assert_array_equal(found, np.array(sorted(expected, key=lambda p: p[0])))
-    np.testing.assert_array_equal(7 * visited.step + visited.run, [np.flatnonzero((axes == p).all(axis=1))[0] for p in found])
+    places = [np.flatnonzero((axes == p).all(axis=1))[0] for p in found]
+    np.testing.assert_array_equal(7 * visited.step + visited.run, places)
 
 
 @pytest.mark.parametrize(

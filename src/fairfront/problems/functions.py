@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import Bounds, approx_fprime
 
 from ..exceptions import InputError
@@ -23,6 +24,7 @@ from ..validation.inputs import as_numbers, shape_of
 from .base import Point, gram
 
 Function = Callable[..., Any]
+Mask = NDArray[np.bool_]
 OUTSIDE_DOMAIN = (ValueError, ArithmeticError)
 """What functions raise where they are not defined: math.log(-1.0), 1 / 0, an overflow."""
 INSIDE = 1e-3
@@ -63,11 +65,11 @@ class Box:
         return cls(lower, upper)
 
     @property
-    def _has_lower(self) -> Array:
+    def _has_lower(self) -> Mask:
         return np.isfinite(self.lower)
 
     @property
-    def _has_upper(self) -> Array:
+    def _has_upper(self) -> Mask:
         return np.isfinite(self.upper)
 
     def point(self, u: Array) -> Array:
@@ -99,7 +101,7 @@ class Box:
         share = np.where(both, (x - middle) / half, 0.0)
         return np.where(both, np.arcsin(share), u)
 
-    def _middle_and_half(self, both: Array) -> tuple[Array, Array]:
+    def _middle_and_half(self, both: Mask) -> tuple[Array, Array]:
         lower, upper = np.where(both, self.lower, -1.0), np.where(both, self.upper, 1.0)
         return 0.5 * (lower + upper), 0.5 * (upper - lower)
 
@@ -145,13 +147,9 @@ class FunctionProblem:
         first = self.values(x0.reshape(-1))
         m = len(first.h)
         if not (np.isfinite(first.h).all() and np.isfinite(first.J).all()):
-            raise InputError(
-                f"functions give {first.h} at x0 with their gradients, expected finite numbers there."
-            )
+            raise InputError(f"functions give {first.h} at x0 with their gradients, expected finite numbers there.")
         if m < 2:
-            raise InputError(
-                f"minimize got {m} objective, expected 2 or more; use scipy.optimize.minimize for one."
-            )
+            raise InputError(f"minimize got {m} objective, expected 2 or more; use scipy.optimize.minimize for one.")
         rows = np.eye(m)
         names = tuple(f"h_{i + 1}" for i in range(m))
         one_sided = np.zeros(m - 1, dtype=bool)
@@ -185,9 +183,7 @@ class FunctionProblem:
         jacobian = as_numbers(J, "what jac returns")
         several_rows = jacobian.ndim == 2 and jacobian.shape != (m, self.d)
         if jacobian.size != m * self.d or several_rows:
-            raise InputError(
-                f"jac has shape {jacobian.shape}, expected ({m}, {self.d}): one row per objective."
-            )
+            raise InputError(f"jac has shape {jacobian.shape}, expected ({m}, {self.d}): one row per objective.")
         return jacobian.reshape(m, self.d)
 
     def cells(self, W: Array) -> Point:

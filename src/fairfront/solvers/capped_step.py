@@ -135,7 +135,7 @@ class Multipliers:
 
     def loss_change(self, model: LinearModel, eta: Array) -> Array:
         """Return g.y, (R,), without the rest of the step."""
-        return -eta * model.loss_length2 - np.vecdot(self.x, model.gap_slopes)
+        return np.asarray(-eta * model.loss_length2 - np.vecdot(self.x, model.gap_slopes))
 
 
 def multipliers_within(model: LinearModel, caps: Array, eta: Array) -> Multipliers:
@@ -146,7 +146,7 @@ def multipliers_within(model: LinearModel, caps: Array, eta: Array) -> Multiplie
         relaxed = (beyond[:, 0] > 0.0) & (model.gap_length2[:, 0] == 0.0)
         return Multipliers(_soft_threshold(model, r, beyond), relaxed)
     x, relaxed = np.zeros_like(r), np.zeros(len(r), dtype=bool)
-    for run in np.flatnonzero((beyond > 0.0).any(axis=1)):
+    for run in np.flatnonzero((beyond > 0.0).any(axis=1)).tolist():
         x[run], relaxed[run] = _multipliers(model, run, r[run], caps[run])
     return Multipliers(x, relaxed)
 

@@ -220,8 +220,9 @@ class Descent(Solver):
         return ends.status
 
     def finished(self, problem: Any, exact: Any, ends: Outcome, target: Target | None) -> Outcome:
-        """Solve ends for the loss itself where its kinks were rounded; runs without a target keep
-        their gaps.
+        """Solve ends for the loss itself where its kinks were rounded.
+
+        Runs without a target keep their gaps.
 
         Parameters
         ----------
@@ -276,8 +277,8 @@ def descend(
     for iteration in range(solver.max_iter + 1):
         plan = solver.plan(algebra, point, state)
         if iteration == solver.max_iter:
-            plan.status[plan.status == Status.RUNNING] = solver.last_status
-        running = plan.status == Status.RUNNING
+            plan.status[_is_running(plan)] = solver.last_status
+        running = _is_running(plan)
         if not running.all():
             log.finish(runs[~running], point.take(~running), take_runs(plan, ~running))
             runs, point = runs[running], point.take(running)
@@ -290,6 +291,10 @@ def descend(
         point = new.where(accepted, point)
         log.record(iteration + 1, runs[accepted], point.take(accepted), take_runs(plan, accepted))
     return log.outcome()
+
+
+def _is_running(plan: Plan) -> Mask:
+    return np.asarray(plan.status == Status.RUNNING, dtype=bool)
 
 
 def _defined(point: Point) -> Point:
@@ -345,9 +350,7 @@ class _RunLog:
         """Return what is known of all runs."""
         objectives = _by_run(self._objectives, len(self.W))
         directions = _by_run(self._directions, len(self.W))
-        history = tuple(
-            History(h, row[:, :-1], row[:, -1]) for h, row in zip(objectives, directions, strict=True)
-        )
+        history = tuple(History(h, row[:, :-1], row[:, -1]) for h, row in zip(objectives, directions, strict=True))
         h = self.algebra.objectives(self.L)
         return Outcome(self.W, self.L, h, tuple(self.status), self.n_iter, history, self.passes)
 

@@ -34,7 +34,7 @@ from ..validation import check_choice, check_count, check_flag, check_positive, 
 from ..validation.inputs import as_numbers
 from .base import TARGETS, TINY, TOLERANCES, Accepted, Mask, Outcome, Request, Status, Target
 from .descent import Beginning, Course, Descent, Judgement, Plan, Statuses, all_running
-from .pb_pdo import preferences_through_gaps
+from .pb_pdo import automatic_preferences
 from .simplex import factor, lengths, min_norm, projected_gradient, steepest
 
 Gradients = Literal["raw", "normalised"]
@@ -185,7 +185,7 @@ class PaperPDO(Descent):
 
     def judge(self, algebra: Algebra, old: Point, new: Point, plan: Plan, state: PaperState) -> Judgement:
         """Take every step that stays where the objectives are defined."""
-        defined = np.isfinite(new.L).all(axis=1)
+        defined = np.asarray(np.isfinite(new.L).all(axis=1))
         alpha = plan.forecast.alpha if self.warm_alpha else state.alpha
         return Judgement(defined, replace(state, alpha=alpha, diverged=~defined))
 
@@ -202,10 +202,7 @@ class PaperPDO(Descent):
                 FairfrontWarning,
                 stacklevel=2,
             )
-        return tuple(
-            Status.DIVERGED if above else status
-            for above, status in zip(diverged, ends.status, strict=True)
-        )
+        return tuple(Status.DIVERGED if above else status for above, status in zip(diverged, ends.status, strict=True))
 
 
 @dataclass(frozen=True)
@@ -236,7 +233,7 @@ class PaperPBPDO(PaperPDO):
         """Return random starts and preferences; where none are given, through even gaps."""
         count, pi = request.targets(problem.algebra.names)
         if pi is None:
-            pi = preferences_through_gaps(problem, plain, count or TARGETS, SMALLEST_GAP)
+            pi = automatic_preferences(problem, plain, count or TARGETS, SMALLEST_GAP)
         rng = np.random.default_rng(request.random_state)
         return Course(self.random_weights(problem, len(pi), rng), Target.from_preferences(pi))
 

@@ -30,7 +30,7 @@ from ..objectives import Algebra, Array
 from ..problems import LinearProblem, Point, SecondOrder, WeightedFit
 from ..validation import check_count, check_flag, check_positive
 from .base import TINY, TOLERANCES, Ids, Mask, Request, Status, Target
-from .descent import Beginning, Course, Descent, Judgement, Plan, Statuses, all_running
+from .descent import Beginning, Course, Descent, Judgement, Plan, all_running
 from .simplex import factor, min_norm
 
 LONGER, SHORTER = 1.5, 0.25
@@ -111,8 +111,11 @@ def common_direction(A: Array, B: Array, F: Array, z: Array, held: Mask) -> Comm
 
 @dataclass(frozen=True, eq=False)
 class PDOState:
-    """Per run: step size and the first one, whether a step was ever refused, refusals in a row,
-    band around zero, and the unit (m,) of every objective.
+    """Per run.
+
+    eta, first_eta      step size, and the first one
+    bounded, refusals   whether a step was ever refused, and how many were in a row
+    band, unit (m,)     width of the band around zero, and the unit of every objective
     """
 
     eta: Array

@@ -38,10 +38,8 @@ def projected_gradient(gram: Array, alpha: Array, rho: float | None, steps: int)
     gram (R, m, m) holds the inner products <g_i, g_j>. rho None is 1 / L with L twice the largest
     eigenvalue, the longest step that cannot oscillate (Lemma 2 allows up to 2 / L).
     """
-    if rho is None:
-        step_size = 0.5 / np.maximum(np.linalg.eigvalsh(gram)[:, -1], TINY)
-    else:
-        step_size = np.full(len(gram), rho)
+    longest = 0.5 / np.maximum(np.linalg.eigvalsh(gram)[:, -1], TINY)
+    step_size = longest if rho is None else np.full(len(gram), rho)
     for _ in range(steps):
         gradient = 2.0 * np.einsum("rij,rj->ri", gram, alpha)
         alpha = project(alpha - step_size[:, None] * gradient)
@@ -114,4 +112,4 @@ def factor(Q: Array) -> Array:
 
 def lengths(beta: Array, Q: Array) -> Array:
     """Return the lengths (R,) of directions in cell coordinates."""
-    return np.sqrt(np.maximum(np.einsum("rk,rkl,rl->r", beta, Q, beta), 0.0))
+    return np.asarray(np.sqrt(np.maximum(np.einsum("rk,rkl,rl->r", beta, Q, beta), 0.0)))

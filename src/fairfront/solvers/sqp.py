@@ -21,8 +21,8 @@ from ..objectives.losses import Squared
 from ..problems import LinearProblem
 from ..problems.point import DENSE_LIMIT, Factor, convexified, gram
 from .base import Solved, Status, Target
-from .constraints import true_multipliers
 from .capped_step import capped_step
+from .constraints import true_multipliers
 
 ROUNDING = 4 * float(np.finfo(float).eps)
 PRECISE = 1e-7  # largest KKT residual of a certified point, whatever the tolerance that was asked for
