@@ -173,7 +173,7 @@ def test_printed_runs_take_every_step_and_name_it() -> None:
     """T is where a printed run ends; its status does not speak of max_iter, which it does not take (N6)."""
     plain = cohort(0)
     outcome = ff.solve(plain.problem(), ff.PaperPDO(T=25, eta=0.1), random_state=0)
-    assert outcome.status == (Status.STEPS_TAKEN,)
+    assert outcome.status[0] is Status.STEPS_TAKEN
     assert "T" in outcome.status[0].split()
     assert "max_iter" not in outcome.status[0]
     assert not outcome.status[0].solved

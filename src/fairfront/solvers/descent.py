@@ -100,7 +100,14 @@ class Course:
 
 def all_running(runs: int) -> Statuses:
     """Return the status of runs that go on."""
-    return np.full(runs, Status.RUNNING, dtype=object)
+    # np.full would turn the status into a plain string.
+    return np.array([Status.RUNNING] * runs, dtype=object)
+
+
+def mark(statuses: Statuses, runs: Mask, status: Status) -> None:
+    """Set the status of some runs."""
+    for run in np.flatnonzero(runs):  # assigning to a mask would turn the status into a plain string
+        statuses[run] = status
 
 
 class Descent(Solver):
@@ -277,7 +284,7 @@ def descend(
     for iteration in range(solver.max_iter + 1):
         plan = solver.plan(algebra, point, state)
         if iteration == solver.max_iter:
-            plan.status[_is_running(plan)] = solver.last_status
+            mark(plan.status, _is_running(plan), solver.last_status)
         running = _is_running(plan)
         if not running.all():
             log.finish(runs[~running], point.take(~running), take_runs(plan, ~running))
@@ -294,12 +301,14 @@ def descend(
 
 
 def _is_running(plan: Plan) -> Mask:
-    return np.asarray(plan.status == Status.RUNNING, dtype=bool)
+    """Tell which runs go on."""
+    running: Mask = np.array([status is Status.RUNNING for status in plan.status], dtype=bool)
+    return running
 
 
 def _defined(point: Point) -> Point:
     """Turn the cells of runs outside the domain into NaN, which no comparison accepts."""
-    defined = np.isfinite(point.L).all(axis=1) & np.isfinite(point.Q).all(axis=(1, 2))
+    defined: Mask = np.asarray(np.isfinite(point.L).all(axis=1) & np.isfinite(point.Q).all(axis=(1, 2)))
     if defined.all():
         return point
     return replace(point, L=np.where(defined[:, None], point.L, np.nan))

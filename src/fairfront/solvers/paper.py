@@ -33,7 +33,7 @@ from ..problems import LinearProblem, Point
 from ..validation import check_choice, check_count, check_flag, check_positive, refuse
 from ..validation.inputs import as_numbers
 from .base import TARGETS, TINY, TOLERANCES, Accepted, Mask, Outcome, Request, Status, Target
-from .descent import Beginning, Course, Descent, Judgement, Plan, Statuses, all_running
+from .descent import Beginning, Course, Descent, Judgement, Plan, Statuses, all_running, mark
 from .pb_pdo import automatic_preferences
 from .simplex import factor, lengths, min_norm, projected_gradient, steepest
 
@@ -313,7 +313,7 @@ def _statuses(algebra: Algebra, point: Point, direction: Array, state: PaperStat
     status = all_running(point.runs)
     for r in np.flatnonzero(~(lengths(direction, point.Q) > ZERO_DIRECTION)):
         status[r] = _status_without_direction(algebra, point.take(np.array([r])))
-    status[state.diverged] = Status.DIVERGED
+    mark(status, state.diverged, Status.DIVERGED)
     return status
 
 

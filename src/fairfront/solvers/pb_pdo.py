@@ -55,6 +55,7 @@ from .descent import (
     Statuses,
     all_running,
     descend,
+    mark,
 )
 from .forecasts import Forecast, WeightedPoint, descent_forecast, slide_forecast
 from .hard_points import polished
@@ -228,16 +229,17 @@ class PBPDO(Descent):
         """Tell which runs end, and what they have reached."""
         status = all_running(len(weights))
         stalled = (forecast.eta < SHORTEST_STEP * state.first_eta) & ~forecast.along
-        status[stalled] = Status.STALLED
+        mark(status, stalled, Status.STALLED)
         is_gone = at.level <= GONE * state.first_level
         ended = self._is_flat(at, forecast, state) | is_gone
         is_alone = weights.max(axis=1) >= (1.0 - ALONE) * weights.sum(axis=1)
-        status[ended] = Status.CHEBYSHEV
-        status[ended & is_alone] = Status.NEAREST
+        mark(status, ended, Status.CHEBYSHEV)
+        mark(status, ended & is_alone, Status.NEAREST)
         on_line = at.values.min(axis=1) >= (1.0 - self.line_tol) * at.level
-        status[ended & on_line] = Status.LINE
+        mark(status, ended & on_line, Status.LINE)
         if is_gone.any():
-            status[is_gone & (at.natural_steps() > FAR * state.first_natural)] = Status.UNATTAINED
+            falls_for_ever = at.natural_steps() > FAR * state.first_natural
+            mark(status, is_gone & falls_for_ever, Status.UNATTAINED)
         return status
 
     def judge(self, algebra: Algebra, old: Point, new: Point, plan: Plan, state: PBPDOState) -> Judgement:
