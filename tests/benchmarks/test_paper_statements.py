@@ -14,7 +14,7 @@ import fairfront as ff
 from benchmarks.paper import convergence, geometry
 from benchmarks.paper.bumps import NU, PI, S, curvature, desired, example, on_front, to_front
 from benchmarks.paper.example import trajectory
-from fairfront.solvers.paper import kl_divergence, kl_gradient_weights
+from fairfront.solvers.paper import kl_divergence
 from fairfront.solvers.simplex import min_norm, projected_gradient
 from tests.support.places import ROOT
 from tests.support.twins import cohort, smallest_in_hull

@@ -18,16 +18,14 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..exceptions import FairfrontWarning, InputError, UnboundedError
+from ..exceptions import FairfrontWarning, InputError
 from ..objectives import Algebra, Array
 from ..problems import LinearProblem, Point
 from ..problems.base import Runs
 from ..validation import refuse
 from .base import (
     TINY,
-    TOLERANCES,
     Aim,
     History,
     Ids,
@@ -43,8 +41,8 @@ from .base import (
     check_needs,
 )
 from .hard_points import polished
+from .run_log import RunLog, Statuses, mark
 
-Statuses = NDArray[np.object_]
 SAME_END = 1e-6
 """Ends of runs whose objectives agree to this share of their range are one point."""
 Record = TypeVar("Record")
@@ -81,6 +79,10 @@ class Plan:
     direction_norm: Array
     forecast: Any
 
+    def directions(self) -> Array:
+        """Return alpha and, in the last column, |d_t|, (R, m + 1)."""
+        return np.column_stack([self.alpha, self.direction_norm])
+
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
@@ -96,18 +98,6 @@ class Course:
 
     start: Array
     target: Target
-
-
-def all_running(runs: int) -> Statuses:
-    """Return the status of runs that go on."""
-    # np.full would turn the status into a plain string.
-    return np.array([Status.RUNNING] * runs, dtype=object)
-
-
-def mark(statuses: Statuses, runs: Mask, status: Status) -> None:
-    """Set the status of some runs."""
-    for run in np.flatnonzero(runs):  # assigning to a mask would turn the status into a plain string
-        statuses[run] = status
 
 
 class Descent(Solver):
@@ -279,7 +269,7 @@ def descend(
     problem, algebra = begun.problem, begun.problem.algebra
     point = problem.cells(begun.W)
     state = solver.begin(algebra, point, target)
-    log = _RunLog(algebra, point, on_iterate)
+    log = RunLog(algebra, point, on_iterate)
     runs = np.arange(point.runs)
     for iteration in range(solver.max_iter + 1):
         plan = solver.plan(algebra, point, state)
@@ -287,7 +277,8 @@ def descend(
             mark(plan.status, _is_running(plan), solver.last_status)
         running = _is_running(plan)
         if not running.all():
-            log.finish(runs[~running], point.take(~running), take_runs(plan, ~running))
+            ended = take_runs(plan, ~running)
+            log.finish(runs[~running], point.take(~running), ended.status, ended.directions())
             runs, point = runs[running], point.take(running)
             plan, state = take_runs(plan, running), take_runs(state, running)
         if not len(runs):
@@ -296,7 +287,8 @@ def descend(
         judgement = solver.judge(algebra, point, new, plan, state)
         accepted, state = judgement.accepted, judgement.state
         point = new.where(accepted, point)
-        log.record(iteration + 1, runs[accepted], point.take(accepted), take_runs(plan, accepted))
+        directions = plan.directions()[accepted]
+        log.record(iteration + 1, runs[accepted], point.take(accepted), directions)
     return log.outcome()
 
 
@@ -312,80 +304,6 @@ def _defined(point: Point) -> Point:
     if defined.all():
         return point
     return replace(point, L=np.where(defined[:, None], point.L, np.nan))
-
-
-@dataclass(frozen=True, eq=False)
-class _Arrivals:
-    """Points that some runs reached together, and the directions in which runs left a point."""
-
-    runs: Ids
-    rows: Array
-
-
-class _RunLog:
-    """What the loop remembers of all runs while some have left the batch."""
-
-    def __init__(self, algebra: Algebra, start: Point, on_iterate: OnIterate | None) -> None:
-        R = start.runs
-        self.algebra, self.on_iterate = algebra, on_iterate
-        self.W, self.L = start.W.copy(), start.L.copy()
-        self.status = all_running(R)
-        self.n_iter: Ids = np.zeros(R, dtype=np.intp)
-        self.passes = 1
-        h = algebra.objectives(start.L)
-        self.lowest = -TOLERANCES.unbounded * np.maximum(np.abs(h).max(axis=1), 1.0)
-        self._objectives = [_Arrivals(np.arange(R), h)]
-        self._directions: list[_Arrivals] = []
-        self._tell(0, np.arange(R), start)
-
-    def record(self, iteration: int, runs: Ids, point: Point, plan: Plan) -> None:
-        """Note a step that runs took: where it led, and the direction it left in."""
-        self.passes += 1
-        if not len(runs):
-            return
-        self.n_iter[runs] = iteration
-        h = self.algebra.objectives(point.L)
-        self._check_bounded(runs, h)
-        self._objectives.append(_Arrivals(runs, h))
-        self._leave(runs, plan)
-        self._tell(iteration, runs, point)
-
-    def finish(self, runs: Ids, point: Point, plan: Plan) -> None:
-        """Note where and why runs ended, and the direction they did not take any more."""
-        self.W[runs], self.L[runs], self.status[runs] = point.W, point.L, plan.status
-        self._leave(runs, plan)
-
-    def outcome(self) -> Outcome:
-        """Return what is known of all runs."""
-        objectives = _by_run(self._objectives, len(self.W))
-        directions = _by_run(self._directions, len(self.W))
-        history = tuple(History(h, row[:, :-1], row[:, -1]) for h, row in zip(objectives, directions, strict=True))
-        h = self.algebra.objectives(self.L)
-        return Outcome(self.W, self.L, h, tuple(self.status), self.n_iter, history, self.passes)
-
-    def _leave(self, runs: Ids, plan: Plan) -> None:
-        rows = np.column_stack([plan.alpha, plan.direction_norm])
-        self._directions.append(_Arrivals(runs, rows))
-
-    def _tell(self, iteration: int, runs: Ids, point: Point) -> None:
-        if self.on_iterate is not None:
-            self.on_iterate(iteration, runs, point)
-
-    def _check_bounded(self, runs: Ids, h: Array) -> None:
-        if (h.min(axis=1) < self.lowest[runs]).any():
-            raise UnboundedError(
-                "objectives fall without bound (below -1e15 after ever longer steps), expected functions "
-                "that are bounded below; no efficient point exists: add a penalty or bounds."
-            )
-
-
-def _by_run(arrivals: list[_Arrivals], R: int) -> list[Array]:
-    """Return the rows of every run, in the order of its steps."""
-    runs = np.concatenate([each.runs for each in arrivals])
-    rows = np.concatenate([each.rows for each in arrivals])
-    order = np.argsort(runs, kind="stable")
-    starts = np.searchsorted(runs[order], np.arange(1, R))
-    return np.split(rows[order], starts)
 
 
 class _Observer:

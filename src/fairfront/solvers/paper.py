@@ -33,8 +33,9 @@ from ..problems import LinearProblem, Point
 from ..validation import check_choice, check_count, check_flag, check_positive, refuse
 from ..validation.inputs import as_numbers
 from .base import TARGETS, TINY, TOLERANCES, Accepted, Mask, Outcome, Request, Status, Target
-from .descent import Beginning, Course, Descent, Judgement, Plan, Statuses, all_running, mark
+from .descent import Beginning, Course, Descent, Judgement, Plan
 from .pb_pdo import automatic_preferences
+from .run_log import Statuses, all_running, mark
 from .simplex import factor, lengths, min_norm, projected_gradient, steepest
 
 Gradients = Literal["raw", "normalised"]

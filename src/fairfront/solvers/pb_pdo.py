@@ -52,14 +52,12 @@ from .descent import (
     Descent,
     Judgement,
     Plan,
-    Statuses,
-    all_running,
     descend,
-    mark,
 )
 from .forecasts import Forecast, WeightedPoint, descent_forecast, slide_forecast
 from .hard_points import polished
 from .preferences import even_gaps, largest_gaps, preferences_through
+from .run_log import Statuses, all_running, mark
 
 WINDOW = 5
 """Accepted points of which the highest level counts in Armijo's rule."""

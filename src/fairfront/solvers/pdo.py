@@ -30,7 +30,8 @@ from ..objectives import Algebra, Array
 from ..problems import LinearProblem, Point, SecondOrder, WeightedFit
 from ..validation import check_count, check_flag, check_positive
 from .base import TINY, TOLERANCES, Ids, Mask, Request, Status, Target
-from .descent import Beginning, Course, Descent, Judgement, Plan, all_running
+from .descent import Beginning, Course, Descent, Judgement, Plan
+from .run_log import all_running
 from .simplex import factor, min_norm
 
 LONGER, SHORTER = 1.5, 0.25
