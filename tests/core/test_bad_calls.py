@@ -61,7 +61,8 @@ RECORDS = {
 }
 """Made by fairfront and not by people, who call their methods."""
 INSIDE = {
-    *("prepare", "plan", "judge", "solver", "target"),  # between a solver and its loop
+    *("beginning", "begin", "plan", "judge", "course", "finished", "traced_status", "solver", "target"),
+    *("random_weights", "starts", "descent_direction"),  # between a solver and its loop
     *("stated", "working", "check_needs", "aim", "problem", "trace", "solve"),  # of solvers, for ff.trace
     *("merit", "weights", "caps", "missed"),  # between a rule and its step
     *("cells", "values", "move", "state", "tensors", "load", "of", "build", "scores", "take"),  # of problems and models

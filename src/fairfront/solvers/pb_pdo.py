@@ -241,21 +241,13 @@ class PBPDO(Descent):
         return status
 
     def judge(self, algebra: Algebra, old: Point, new: Point, plan: Plan, state: PBPDOState) -> Judgement:
-        """Accept a step that lowers the level, with the loss as predicted (Armijo for both)."""
+        """Accept a step that lowers the level, with the loss as predicted."""
         forecast: Forecast = plan.forecast
-        level_old = WeightedPoint(algebra, old, state.pi).level
         level_new = WeightedPoint(algebra, new, state.pi).level
-        slack = TOLERANCES.rounding * np.abs(level_old)
-        promised = np.minimum(forecast.level - level_old, 0.0)
-        highest = np.where(forecast.along, level_old, state.recent.max(axis=1))
-        lower = level_new <= highest + TOLERANCES.armijo * promised + slack
-        # Without active gaps the step is -eta g, and this is loss_new <= loss - armijo eta |g|^2.
-        surplus = algebra.loss(new.L) - forecast.loss
-        allowed = (1.0 - TOLERANCES.armijo) * forecast.length2 / forecast.eta
-        as_predicted = surplus <= allowed + slack / state.pi[:, 0]
-        accepted = lower & (as_predicted | forecast.descends)
+        is_lower = _lowers_level(algebra, old, level_new, forecast, state)
+        accepted = is_lower & (_keeps_loss(algebra, old, new, forecast, state) | forecast.descends)
         # A step that failed did so because of its slide, or else because of its size.
-        too_far = forecast.relaxed | (forecast.along & ~lower)
+        too_far = forecast.relaxed | (forecast.along & ~is_lower)
         recent = np.column_stack([state.recent[:, 1:], level_new])
         factor = np.where(accepted, LONGER, np.where(too_far, 1.0, SHORTER))
         eta = np.minimum(factor * forecast.eta, forecast.longest_steps(algebra, new))
@@ -273,6 +265,28 @@ class PBPDO(Descent):
                 descends=forecast.descends,
             ),
         )
+
+
+def _lowers_level(algebra: Algebra, old: Point, level_new: Array, forecast: Forecast, state: PBPDOState) -> Mask:
+    """Tell which steps lower the level, counted from the highest of the window (Armijo's rule)."""
+    level_old = WeightedPoint(algebra, old, state.pi).level
+    promised = np.minimum(forecast.level - level_old, 0.0)
+    highest = np.where(forecast.along, level_old, state.recent.max(axis=1))
+    slack = TOLERANCES.rounding * np.abs(level_old)
+    return np.asarray(level_new <= highest + TOLERANCES.armijo * promised + slack)
+
+
+def _keeps_loss(algebra: Algebra, old: Point, new: Point, forecast: Forecast, state: PBPDOState) -> Mask:
+    """Tell which steps change the loss about as predicted.
+
+    Without active gaps the step is -eta g, and this is Armijo's rule for the loss:
+    loss_new <= loss - armijo eta |g|^2.
+    """
+    surplus = algebra.loss(new.L) - forecast.loss
+    allowed = (1.0 - TOLERANCES.armijo) * forecast.length2 / forecast.eta
+    level_old = WeightedPoint(algebra, old, state.pi).level
+    slack = TOLERANCES.rounding * np.abs(level_old) / state.pi[:, 0]
+    return np.asarray(surplus <= allowed + slack)
 
 
 def automatic_preferences(problem: LinearProblem, plain: Array, count: int, smallest: float) -> Array:
