@@ -93,6 +93,7 @@ class WeightedPoint:
 class Forecast:
     """Per run: what a step is predicted to do, and with which prices.
 
+    level_before                at the point itself
     level, loss, gaps (q,)      after the step, to first order
     loss_price, prices (q,)     price_0 and the prices of the gaps in (1)
     eta, length2                its step size, and |y|^2
@@ -101,6 +102,7 @@ class Forecast:
     descends                    its gait
     """
 
+    level_before: Array
     level: Array
     loss: Array
     gaps: Array
@@ -152,6 +154,7 @@ def slide_forecast(at: WeightedPoint, eta: Array, slide: Array) -> Forecast:
     loss = at.loss + step.loss_change
     penalties = algebra.gap.value(_counted(algebra, gaps))
     return Forecast(
+        level_before=at.level,
         level=(at.pi * np.column_stack([loss, penalties])).max(axis=1),
         loss=loss,
         gaps=gaps,
@@ -205,6 +208,7 @@ def descent_forecast(at: WeightedPoint, eta: Array) -> Forecast:
     cell_changes = -np.matvec(at.point.Q, beta)
     nowhere = np.zeros(len(eta), dtype=bool)
     return Forecast(
+        level_before=at.level,
         level=np.array([step.level for step in steps]),
         loss=algebra.loss(at.point.L + cell_changes),
         gaps=algebra.gaps(at.point.L + cell_changes),

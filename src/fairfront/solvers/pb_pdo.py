@@ -244,8 +244,8 @@ class PBPDO(Descent):
         """Accept a step that lowers the level, with the loss as predicted."""
         forecast: Forecast = plan.forecast
         level_new = WeightedPoint(algebra, new, state.pi).level
-        is_lower = _lowers_level(algebra, old, level_new, forecast, state)
-        accepted = is_lower & (_keeps_loss(algebra, old, new, forecast, state) | forecast.descends)
+        is_lower = _lowers_level(level_new, forecast, state)
+        accepted = is_lower & (_keeps_loss(algebra, new, forecast, state) | forecast.descends)
         # A step that failed did so because of its slide, or else because of its size.
         too_far = forecast.relaxed | (forecast.along & ~is_lower)
         recent = np.column_stack([state.recent[:, 1:], level_new])
@@ -267,16 +267,16 @@ class PBPDO(Descent):
         )
 
 
-def _lowers_level(algebra: Algebra, old: Point, level_new: Array, forecast: Forecast, state: PBPDOState) -> Mask:
+def _lowers_level(level_new: Array, forecast: Forecast, state: PBPDOState) -> Mask:
     """Tell which steps lower the level, counted from the highest of the window (Armijo's rule)."""
-    level_old = WeightedPoint(algebra, old, state.pi).level
-    promised = np.minimum(forecast.level - level_old, 0.0)
-    highest = np.where(forecast.along, level_old, state.recent.max(axis=1))
-    slack = TOLERANCES.rounding * np.abs(level_old)
+    before = forecast.level_before
+    promised = np.minimum(forecast.level - before, 0.0)
+    highest = np.where(forecast.along, before, state.recent.max(axis=1))
+    slack = TOLERANCES.rounding * np.abs(before)
     return np.asarray(level_new <= highest + TOLERANCES.armijo * promised + slack)
 
 
-def _keeps_loss(algebra: Algebra, old: Point, new: Point, forecast: Forecast, state: PBPDOState) -> Mask:
+def _keeps_loss(algebra: Algebra, new: Point, forecast: Forecast, state: PBPDOState) -> Mask:
     """Tell which steps change the loss about as predicted.
 
     Without active gaps the step is -eta g, and this is Armijo's rule for the loss:
@@ -284,8 +284,7 @@ def _keeps_loss(algebra: Algebra, old: Point, new: Point, forecast: Forecast, st
     """
     surplus = algebra.loss(new.L) - forecast.loss
     allowed = (1.0 - TOLERANCES.armijo) * forecast.length2 / forecast.eta
-    level_old = WeightedPoint(algebra, old, state.pi).level
-    slack = TOLERANCES.rounding * np.abs(level_old) / state.pi[:, 0]
+    slack = TOLERANCES.rounding * np.abs(forecast.level_before) / state.pi[:, 0]
     return np.asarray(surplus <= allowed + slack)
 
 
