@@ -73,8 +73,8 @@ class LinearModel:
     def gap_length2(self) -> Array:
         """Return |C_j|^2, (R, q), 0 where it is rounding."""
         B = self.algebra.B
-        length2 = np.einsum("qk,rkl,ql->rq", B, self.Q, B, optimize=False)
-        terms = np.einsum("qk,rkl,ql->rq", np.abs(B), np.abs(self.Q), np.abs(B), optimize=False)
+        length2 = np.vecdot(B @ self.Q, B)
+        terms = np.vecdot(np.abs(B) @ np.abs(self.Q), np.abs(B))
         # Squares are known to the rounding of the terms that they are differences of.
         return np.where(length2 > TOLERANCES.zero_row * terms, length2, 0.0)
 
