@@ -215,7 +215,7 @@ def of_tracing() -> Iterator[Call]:
     yield Call("solve", ff.solve, {"problem": ff.linear_problem(**DATA)}, {"problem": kind()})
     several = {"functions": CALLABLE, "x0": entries(NUMBER, lambda each: [0.5, each], *NUMBER.takes, "far")}
     start = {"x0": [0.3, 0.1], "functions": squares, "jac": slopes}
-    yield Call("minimize", ff.minimize, start, several | {"solver": NAME | "None"})
+    yield Call("minimize", ff.minimize, start, several | {"solver": NAME | "None", "bounds": BOUNDS})
 
 
 def trace_fits(cv: Any, fit_params: Any) -> Any:

@@ -261,6 +261,7 @@ OPTIONS: dict[str, Kind] = {
     "fit_intercept": FLAG,
     "cross": FLAG,
     "polish": FLAG,
+    "visited": FLAG,
     "one_sided": FLAG,
     "warm_alpha": FLAG,
     "negative": FLAG,

@@ -110,6 +110,8 @@ def _bound_arrays(bounds: Any, x0: Array) -> tuple[Array, Array]:
     if not isinstance(bounds, Bounds):
         if shape_of(bounds, "bounds") != (len(x0), 2):
             raise refuse("bounds", bounds, f"{len(x0)} pairs (low, high), or scipy.optimize.Bounds")
+        if any(isinstance(each, (bool, np.bool_)) for pair in bounds for each in pair):
+            raise refuse("bounds", bounds, "numbers, or None where there is no bound")
         low = [-np.inf if pair[0] is None else pair[0] for pair in bounds]
         high = [np.inf if pair[1] is None else pair[1] for pair in bounds]
         bounds = Bounds(low, high)
