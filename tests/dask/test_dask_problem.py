@@ -90,7 +90,7 @@ def test_pb_pdo_takes_all_preferences_in_one_pass(monkeypatch: pytest.MonkeyPatc
     assert_same(one, two)
 
 
-@pytest.mark.parametrize("solver", [ff.Newton(one_sided=True), ff.Newton(no_group_worse=0.05), ff.PDO(max_iter=20)])
+@pytest.mark.parametrize("solver", [ff.Newton(no_group_worse=0.05), ff.PDO(max_iter=20)])
 def test_other_solvers_run_on_it_as_well(solver: Any) -> None:
     near, away = both("equal opportunity", n=400)
     options = {"n_points": 4, "progress": False, "random_state": 0}

@@ -10,9 +10,9 @@ from sklearn.linear_model import LogisticRegression, Ridge
 import fairfront as ff
 from fairfront.problems import estimator_problem, linear_problem
 from fairfront.solvers import Weighting
-from fairfront.solvers.knots import first_knot, knot_solver
-from fairfront.solvers.newton import Newton, follow
+from fairfront.solvers.newton import Newton, one_cap
 from fairfront.solvers.search import monotone, next_even, place, search
+from fairfront.solvers.training import train
 from tests.support.searches import searching, trace
 
 EXACT = LogisticRegression(solver="newton-cholesky", tol=1e-12, max_iter=1000)
@@ -73,11 +73,10 @@ def test_multipliers_are_newtons() -> None:
     front = trace(X, y, sensitive_features=group, estimator=EXACT, cv="train", max_fits=4)
     problem = linear_problem(X, y, sensitive_features=group)
 
-    plain = problem.fit(problem.algebra.p)
-    solver = knot_solver(Newton(), problem, plain)
+    solver, plain = train(problem.framed(), Newton().tolerances)
     _, gap = on_training_rows(X, y, group, front.models.build(1))
-    knot = follow(solver, first_knot(solver, plain), np.array([[gap]]))[-1]
-    assert knot.multipliers[0] == pytest.approx(front.multipliers[1, 0], rel=1e-4)
+    point = one_cap(solver, plain, np.array([gap]))
+    assert point.solution.multipliers[0] == pytest.approx(front.multipliers[1, 0], rel=1e-4)
 
 
 @pytest.mark.parametrize(("groups", "fits"), [(2, 6), (3, 12)])

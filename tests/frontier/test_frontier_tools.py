@@ -11,10 +11,8 @@ from sklearn.metrics import roc_auc_score
 
 import fairfront as ff
 from fairfront.measures.promises import expected
-from fairfront.solvers.base import Target
-from fairfront.solvers.knots import knot_solver, solve_knot
-from fairfront.solvers.newton import newton_path
 from tests.support.extras import optional
+from tests.support.points import newton_path, point_solver, solve_caps
 
 pd = optional("pandas")
 
@@ -66,18 +64,18 @@ def test_weights_are_repeated_rows_and_certain_probabilities_are_groups(data, la
 def test_points_lie_where_the_curve_bends(data, notion) -> None:
     X, y, group = data
     problem = ff.linear_problem(X, y, sensitive_features=group, notion=notion)
-    knots, p = newton_path(problem, ff.Newton()), problem.algebra.p
-    solver = knot_solver(ff.Newton(), problem, knots[0].W)
-    active = np.array([np.abs(knot.multipliers) > 1e-9 for knot in knots])
-    step = -np.diff([knot.caps.max() for knot in knots])
+    points, p = newton_path(problem, ff.Newton()), problem.algebra.p
+    solver = point_solver(ff.Newton(), problem, points[0].W)
+    active = np.array([np.abs(point.multipliers) > 1e-9 for point in points])
+    step = -np.diff([point.caps.max() for point in points])
     switch = (active[1:] != active[:-1]).any(axis=1)[1:]
     assert switch.any()
     assert step[1:][switch].max() < 0.6 * step.max()
-    span = p @ (knots[-1].L - knots[0].L)
-    for one, two in pairwise(knots):
+    span = p @ (points[-1].L - points[0].L)
+    for one, two in pairwise(points):
         L = problem.values(np.stack([(1 - t) * one.W + t * two.W for t in (0.2, 0.4, 0.6, 0.8)]))
         for cells, worst in zip(L, problem.algebra.worst(L), strict=True):
-            best = solve_knot(solver, one, Target.from_caps(np.full((1, 3), worst.max())))
+            best = solve_caps(solver, one, np.full(3, worst.max()))
             assert p @ (cells - best.L) <= 1e-3 * span
     for count in (2, 5, 9):
         assert len(ff.trace(X, y, sensitive_features=group, notion=notion, n_points=count)) == count

@@ -225,8 +225,9 @@ def test_some_rows_lead_near_the_fit_of_all(weighted: bool, monkeypatch: pytest.
     problem = linear_problem(
         X, y, sensitive_features=group, loss="poisson", notion="link_scale_parity", sample_weight=weight
     )
+    monkeypatch.setattr(samples, "PER_WEIGHT", 500)
     assert samples.on_few(problem) is None
-    monkeypatch.setattr(samples, "PLENTY", 80)
+    monkeypatch.undo()
     few = samples.on_few(problem)
     assert few is not None
     assert 300 < few.piece.n < 500

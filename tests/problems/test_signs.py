@@ -14,11 +14,11 @@ from sklearn.linear_model import LogisticRegression
 import fairfront as ff
 from fairfront.frontier.held_out import HELD_OUT
 from fairfront.problems import linear_problem
-from fairfront.solvers.knots import knot_solver, plain_training, solve_caps
 from fairfront.solvers.leave_one_out import LeaveOneOut
 from tests.support.cli import fairfront
 from tests.support.extras import optional
 from tests.support.optima import slsqp
+from tests.support.points import point_solver, solve_caps, trained
 
 pd = optional("pandas")
 
@@ -86,18 +86,17 @@ def test_multipliers_of_bounds_are_verified() -> None:
     rows, y, known = loans()
     problem = linear_problem(rows, y, **known, signs=SIGNS).framed()
     newton = ff.Newton()
-    plain, _ = plain_training(newton, problem)
-    solver = knot_solver(newton, problem, plain)
-    knot = solve_caps(solver, solver.evaluate(plain, np.zeros(len(solver.rows.b))), np.array([0.05]))
-    omega = problem.algebra.p + knot.multipliers[:1] @ problem.algebra.B
-    gradient = omega @ knot.G
+    solver, plain = point_solver(newton, problem), trained(newton, problem)
+    point = solve_caps(solver, plain, np.array([0.05]))
+    omega = problem.algebra.p + point.multipliers[:1] @ problem.algebra.B
+    gradient = omega @ point.G
     signs, places = problem.terms.signs, problem.terms.places
-    np.testing.assert_allclose(signs * gradient[places], knot.multipliers[1:], atol=1e-9)
-    assert (knot.multipliers[1:] >= 0.0).all()
-    assert (knot.multipliers[1:] * knot.W[0, places] == 0.0).all()
+    np.testing.assert_allclose(signs * gradient[places], point.multipliers[1:], atol=1e-9)
+    assert (point.multipliers[1:] >= 0.0).all()
+    assert (point.multipliers[1:] * point.W[0, places] == 0.0).all()
     others = np.setdiff1d(np.arange(problem.d), places)
     assert np.abs(gradient[others]).max() < 1e-9
-    assert knot.certified
+    assert point.certified
 
 
 def test_signs_that_hold_anyway_change_nothing() -> None:
@@ -130,28 +129,25 @@ def test_left_out_rows_are_those_of_points_solved_without_them() -> None:
     newton = ff.Newton()
     front = ff.trace(rows[some], y[some], signs=SIGNS, n_points=4, progress=False, held_out=False, **known)
     work = problem.framed()
-    plain, _ = plain_training(newton, work)
-    solver = knot_solver(newton, work, plain)
+    solver, plain = point_solver(newton, work), trained(newton, work)
     caps = front.gaps[2]
-    knot = solve_caps(solver, solver.evaluate(plain, np.zeros(len(solver.rows.b))), caps)
-    assert knot.certified
-    assert (knot.multipliers[1:] > 0).any()
-    left, _, bent = LeaveOneOut(work, solver.rows).scores(knot.W[None], knot.multipliers[None])
-    assert not bent.any()
+    point = solve_caps(solver, plain, caps)
+    assert point.certified
+    assert (point.multipliers[1:] > 0).any()
+    left = LeaveOneOut(work, solver.constraints).scores(point.W[None], point.multipliers[None])
+    assert not left.rough.any()
     inner = np.empty(200)
     moved, error = [], []
     for row in range(0, 200, 10):
         weight = np.ones(200)
         weight[row] = 1e-12
         twin = linear_problem(rows[some], y[some], sample_weight=weight, **fixed).framed()
-        start, _ = plain_training(newton, twin)
-        other = knot_solver(newton, twin, start)
-        found = solve_caps(other, other.evaluate(start, np.zeros(len(other.rows.b))), caps)
+        found = solve_caps(point_solver(newton, twin), trained(newton, twin), caps)
         w = twin.to_user(found.W[None])[0, 0]
         inner[row] = rows[row] @ w[:-1] + w[-1]
-        user = work.to_user(knot.W[None])[0, 0]
+        user = work.to_user(point.W[None])[0, 0]
         moved.append(inner[row] - (rows[row] @ user[:-1] + user[-1]))
-        error.append(inner[row] - left[0, 0, row])
+        error.append(inner[row] - left.scores[0, 0, row])
     assert np.sqrt(np.mean(np.square(error))) < 0.1 * np.sqrt(np.mean(np.square(moved)))
 
 

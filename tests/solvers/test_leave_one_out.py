@@ -13,14 +13,12 @@ from threadpoolctl import threadpool_limits
 import fairfront as ff
 from fairfront.objectives import Algebra, take_groups
 from fairfront.problems import LinearProblem, threads
-from fairfront.problems.point import Bordered
-from fairfront.solvers import Knot
-from fairfront.solvers.constraints import with_guards
-from fairfront.solvers.knots import knot_solver
-from fairfront.solvers.leave_one_out import LeaveOneOut, stations
+from fairfront.problems.factorisation import BorderedInverse
+from fairfront.solvers.leave_one_out import LeaveOneOut, place_stations
 from fairfront.solvers.left_out_people import people_blocks
-from fairfront.solvers.newton import newton_path
+from fairfront.solvers.training import with_constraints
 from tests.support.places import DATA
+from tests.support.points import TracedPoint, newton_path, point_solver
 
 
 @dataclass
@@ -50,32 +48,33 @@ def drawn(n: int = 240, groups: int = 2, classes: int = 2, columns: int = 4, see
     return Rows(X, np.argmax(score + rng.gumbel(size=(n, classes)), axis=1), group.astype(str))
 
 
-def traced(rows: Rows, newton: ff.Newton, **asked: Any) -> tuple[LinearProblem, Algebra, list[Knot]]:
-    problem = newton.stated(rows.problem(**asked)).framed()
-    knots = newton_path(problem, newton, 5)
-    return problem, knot_solver(newton, problem, knots[0].W).rows, knots
+def traced(rows: Rows, newton: ff.Newton, **asked: Any) -> tuple[LinearProblem, Algebra, list[TracedPoint]]:
+    problem = rows.problem(**asked).framed()
+    points = newton_path(problem, newton, 5)
+    return problem, point_solver(newton, problem).constraints, points
 
 
-def left_out(problem: LinearProblem, algebra: Algebra, knots: list[Knot], person: Any = None) -> np.ndarray:
-    W, x = np.stack([knot.W for knot in knots]), np.stack([knot.multipliers for knot in knots])
-    return LeaveOneOut(problem, algebra, person).scores(W, x)[0]
+def left_out(problem: LinearProblem, algebra: Algebra, points: list[TracedPoint], person: Any = None) -> np.ndarray:
+    W, x = np.stack([point.W for point in points]), np.stack([point.multipliers for point in points])
+    return LeaveOneOut(problem, algebra, person).scores(W, x).scores
 
 
 def solved_without(
-    rows: Rows, gone: np.ndarray, problem: LinearProblem, newton: ff.Newton, knot: Knot, **asked: Any
+    rows: Rows, gone: np.ndarray, problem: LinearProblem, newton: ff.Newton, point: TracedPoint, **asked: Any
 ) -> np.ndarray:
     """Solve a point again without some rows, holding the gaps that bind where they were: scores (K, gone) of those."""
     weight = np.ones(len(rows.y)) if rows.weight is None else rows.weight
     kept = ~np.isin(np.arange(len(rows.y)), gone)
     ridge = float(problem.algebra.p[-1]) * weight.sum() / weight[kept].sum()
-    other = newton.stated(rows.problem(kept, **{**asked, "ridge": ridge}))
-    algebra, user = other.algebra, problem.to_user(knot.W)
+    other = rows.problem(kept, **{**asked, "ridge": ridge})
+    algebra, user = other.algebra, problem.to_user(point.W)
     here = problem.algebra
     if newton.no_group_worse is not None:
-        algebra, here = (with_guards(each, each.algebra, user, 0.0) for each in (other, problem._with(inside=False)))
-    W, x = user, knot.multipliers.copy()
+        parts = [each.values(user[None])[0] for each in (other, problem._with(inside=False))]
+        algebra, here = (with_constraints(*each, 0.0) for each in zip((other, problem), parts, strict=True))
+    W, x = user, point.multipliers.copy()
     binds = np.abs(x) > 1e-9 * np.abs(x).max(initial=1e-300)
-    stay = here.B[binds] @ knot.L
+    stay = here.B[binds] @ point.L
     for _ in range(50):
         point = other.cells(W[None])
         H, G = other.hessian(W, algebra.p + x @ algebra.B), point.D[0]
@@ -95,7 +94,6 @@ CASES: dict[str, tuple[Callable[[], Rows], dict[str, Any], ff.Newton]] = {
     "two groups": (drawn, {}, ff.Newton()),
     "past zero": (drawn, {}, ff.Newton(overshoot=0.6)),
     "three groups": (lambda: drawn(groups=3), {}, ff.Newton()),
-    "one-sided": (lambda: drawn(groups=3), {}, ff.Newton(one_sided=True)),
     "two notions": (drawn, {"notion": ["equalized_odds", "demographic_parity"]}, ff.Newton()),
     "averages of several cells": (drawn, {"notion": ["equal_opportunity", "disparate_mistreatment"]}, ff.Newton()),
     "guards": (lambda: drawn(seed=3), {"notion": "disparate_mistreatment"}, ff.Newton(no_group_worse=0.001)),
@@ -136,14 +134,15 @@ def test_scores_are_those_of_points_solved_without_the_row(name: str) -> None:
     """Of the shifts of 25 rows a twentieth is left in the median, and a tenth in the mean, at every point."""
     make, asked, newton = CASES[name]
     rows = make()
-    problem, algebra, knots = traced(rows, newton, **asked)
-    found = left_out(problem, algebra, knots)
+    problem, algebra, points = traced(rows, newton, **asked)
+    found = left_out(problem, algebra, points)
     some = np.random.default_rng(1).choice(len(rows.y), 25, replace=False)
-    for j in (0, 2, len(knots) - 1):
-        own = problem.to_user(knots[j].W)
+    last = len(points) - (2 if points[-1].status is ff.Status.FLOOR else 1)
+    for j in (0, 2, last):
+        own = problem.to_user(points[j].W)
         plain = own[:, :-1] @ rows.X[some].T + own[:, -1:]
         exact = np.hstack(
-            [solved_without(rows, some[i : i + 1], problem, newton, knots[j], **asked) for i in range(25)]
+            [solved_without(rows, some[i : i + 1], problem, newton, points[j], **asked) for i in range(25)]
         )
         if len(own) > 1:  # a shift of all classes' scores is no decision
             exact, plain = exact - exact.mean(axis=0), plain - plain.mean(axis=0)
@@ -159,13 +158,13 @@ def test_scores_are_those_of_points_solved_without_the_row(name: str) -> None:
 @pytest.mark.parametrize("of", ["row", "person"])
 def test_a_squared_loss_with_linear_gaps_is_exact(rows: Rows, ridge: float | None, of: str) -> None:
     newton, asked = ff.Newton(), {"loss": "squared", "notion": "demographic_parity", "ridge": ridge}
-    problem, algebra, knots = traced(rows, newton, **asked)
+    problem, algebra, points = traced(rows, newton, **asked)
     person = np.random.default_rng(2).integers(90, size=240) if of == "person" else np.arange(240)
-    found = left_out(problem, algebra, knots, person if of == "person" else None)
+    found = left_out(problem, algebra, points, person if of == "person" else None)
     for j in (0, 2, 4):
         for each in person[:5]:
             gone = np.flatnonzero(person == each)
-            exact = solved_without(rows, gone, problem, newton, knots[j], **asked)
+            exact = solved_without(rows, gone, problem, newton, points[j], **asked)
             np.testing.assert_allclose(found[j][:, gone], exact, rtol=0.0, atol=1e-10)
 
 
@@ -186,14 +185,14 @@ def test_a_weight_is_a_row_that_is_there_so_often(classes: int) -> None:
 
 def test_people_are_left_out_whole() -> None:
     rows, newton = drawn(300), ff.Newton()
-    problem, algebra, knots = traced(rows, newton)
+    problem, algebra, points = traced(rows, newton)
     person = np.random.default_rng(4).integers(120, size=300)
-    found = left_out(problem, algebra, knots, person)
+    found = left_out(problem, algebra, points, person)
     for each in np.unique(person)[:60:4]:
         gone = np.flatnonzero(person == each)
-        own = problem.to_user(knots[3].W)
+        own = problem.to_user(points[3].W)
         plain = own[:, :-1] @ rows.X[gone].T + own[:, -1:]
-        exact = solved_without(rows, gone, problem, newton, knots[3])
+        exact = solved_without(rows, gone, problem, newton, points[3])
         assert np.abs(found[3][:, gone] - exact).max() <= 0.15 * np.abs(exact - plain).max()
 
 
@@ -208,16 +207,16 @@ def test_hardly_a_decision_differs_from_exact_refits(name: str, group: str, most
     y = (np.asarray(data.y) == data.favourable).astype(int)[some]
     rows, newton = Rows(X, y, np.asarray(data.columns[group]).astype(str)[some]), ff.Newton(overshoot=0.5)
     problem = rows.problem().framed()
-    knots = newton_path(problem, newton)
-    found = left_out(problem, problem.algebra, knots)
+    points = newton_path(problem, newton)
+    found = left_out(problem, problem.algebra, points)
     plus, minus = (problem.algebra.signs[:, 0] * sign > 0 for sign in (1, -1))
-    member = LeaveOneOut(problem, problem.algebra).members[:-1]
+    member = LeaveOneOut(problem, problem.algebra).in_averages
     inside = [problem.layout.cells.unsorted(member[each][0]) for each in (plus, minus)]
-    design, sign, places = np.column_stack([X, np.ones(most)]), 2.0 * y - 1.0, (4, 11, len(knots) - 2)
+    design, sign, places = np.column_stack([X, np.ones(most)]), 2.0 * y - 1.0, (4, 11, len(points) - 2)
     different = 0
     for j in places:
-        w, x = problem.to_user(knots[j].W)[0], float(knots[j].multipliers[0])
-        gap = float(problem.algebra.gaps(knots[j].L[None])[0, 0])
+        w, x = problem.to_user(points[j].W)[0], float(points[j].multipliers[0])
+        gap = float(problem.algebra.gaps(points[j].L[None])[0, 0])
         near = np.flatnonzero(np.abs(design @ w) < 5 * np.abs(found[j][0] - design @ w).max())
         for i in near:
             kept = np.arange(most) != i
@@ -247,49 +246,49 @@ def _without(X: np.ndarray, y: np.ndarray, inside: list[np.ndarray], gap: float,
 def test_a_row_that_alone_tells_a_weight_is_clipped_and_counted() -> None:
     rows = drawn(classes=0)
     lone = replace(rows, X=np.column_stack([rows.X, np.arange(240) == 17]))
-    problem, algebra, knots = traced(lone, ff.Newton(), loss="squared", notion="demographic_parity", ridge=0.0)
-    W, x = np.stack([knot.W for knot in knots]), np.stack([knot.multipliers for knot in knots])
-    scores, clipped, bent = LeaveOneOut(problem, algebra).scores(W, x)
-    assert clipped[0] == 1
-    assert clipped.max() == 1
-    assert np.isfinite(scores).all()
-    assert not bent.any()
+    problem, algebra, points = traced(lone, ff.Newton(), loss="squared", notion="demographic_parity", ridge=0.0)
+    W, x = np.stack([point.W for point in points]), np.stack([point.multipliers for point in points])
+    left = LeaveOneOut(problem, algebra).scores(W, x)
+    assert left.clipped[0] == 1
+    assert left.clipped.max() == 1
+    assert np.isfinite(left.scores).all()
+    assert not left.rough.any()
 
 
 def test_the_inverse_is_that_of_the_bordered_matrix_also_where_the_hessian_is_indefinite() -> None:
     rng = np.random.default_rng(0)
     A = rng.normal(size=(2, 6))
     H = np.eye(6) - 3.0 * A.T @ np.linalg.solve(A @ A.T, A)  # negative across the gaps, positive along them
-    found = Bordered.of(H, A)
+    found = BorderedInverse.of(H, A)
     whole = np.linalg.inv(np.block([[H, A.T], [A, np.zeros((2, 2))]]))
-    np.testing.assert_allclose(found.T @ found.T.T, whole[:6, :6], atol=1e-12)
+    np.testing.assert_allclose(found.root @ found.root.T, whole[:6, :6], atol=1e-12)
     np.testing.assert_allclose(found.Q, whole[:6, 6:], atol=1e-12)
     np.testing.assert_allclose(found.R, whole[6:, 6:], atol=1e-12)
-    assert not found.bent
-    assert Bordered.of(-H, A).bent
-    twice = Bordered.of(H, np.vstack([A, A[0] - A[1]]))  # a gap that depends on others changes nothing
-    np.testing.assert_allclose(twice.T @ twice.T.T, whole[:6, :6], atol=1e-12)
+    assert not found.concave
+    assert BorderedInverse.of(-H, A).concave
+    twice = BorderedInverse.of(H, np.vstack([A, A[0] - A[1]]))  # a gap that depends on others changes nothing
+    np.testing.assert_allclose(twice.root @ twice.root.T, whole[:6, :6], atol=1e-12)
 
 
 def test_scores_are_the_same_to_the_last_bit_on_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "_cores", lambda: 3)
     rows = drawn(6000, columns=40)
-    problem, algebra, knots = traced(rows, ff.Newton())
-    one = left_out(problem, algebra, knots)
+    problem, algebra, points = traced(rows, ff.Newton())
+    one = left_out(problem, algebra, points)
     with threadpool_limits(3, user_api="blas"):
-        np.testing.assert_array_equal(left_out(problem, algebra, knots), one)
+        np.testing.assert_array_equal(left_out(problem, algebra, points), one)
 
 
-def test_what_is_between_stations_is_interpolated_where_the_same_gaps_bind() -> None:
-    problem, algebra, knots = traced(drawn(), ff.Newton())
-    points = LeaveOneOut(problem, algebra).points(
-        np.stack([knot.W for knot in knots]), np.stack([knot.multipliers for knot in knots])
-    )
-    places = stations(points, 1)
-    assert places[0] == (0, 0, 0.0)  # nothing binds
-    assert places[1][2] == 0.0
-    assert places[4] == (4, 4, 0.0)
-    assert all(place[:2] == (1, 4) and 0.0 < place[2] < 1.0 for place in places[2:4])
+def test_points_between_stations_are_interpolated_where_the_same_gaps_bind() -> None:
+    problem, algebra, points = traced(drawn(), ff.Newton())
+    weights, multipliers = (np.stack([getattr(each, name) for each in points]) for name in ("W", "multipliers"))
+    stencils = place_stations(LeaveOneOut(problem, algebra)._points(weights, multipliers), 2)
+    assert stencils[0].nodes == (0,)  # nothing binds
+    assert all(stencil.nodes == (1, 4) for stencil in stencils[1:])
+    for stencil, first in zip((stencils[1], stencils[4]), (1.0, 0.0), strict=True):
+        np.testing.assert_allclose(stencil.coefficients, [first, 1.0 - first], atol=1e-12)
+    assert all(0.0 < stencil.coefficients.min() < 1.0 for stencil in stencils[2:4])
+    assert all(stencil.coefficients.sum() == pytest.approx(1.0) for stencil in stencils)
 
 
 @pytest.mark.parametrize("ends", [[3, 40, 41, 100], [100], [1, 2, 3, 100]])

@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 import fairfront as ff
-from fairfront.solvers.base import Target
-from fairfront.solvers.knots import knot_solver, solve_knot
-from fairfront.solvers.newton import newton_path
 from fairfront.tracing import trace_problem
+from tests.support.points import newton_path, point_solver, solve_caps
 from tests.support.twins import cohort, drawn, flat
 
 NOTIONS = ("equal_opportunity", "equalized_odds", "demographic_parity", "group_loss")
@@ -74,25 +72,25 @@ def test_two_parameters_by_a_root_in_the_multiplier() -> None:
 def test_points_are_those_of_slsqp_and_multipliers_their_slopes(seed: int, groups: int, notion: str) -> None:
     twin = drawn(seed, groups, notion)
     problem = twin.problem()
-    knots = newton_path(problem, ff.Newton(), n_points=6)
-    solver = knot_solver(ff.Newton(), problem, knots[0].W)
-    losses = np.array([twin.loss(flat(knot))[0] for knot in knots])
+    points = newton_path(problem, ff.Newton(), n_points=6)
+    solver = point_solver(ff.Newton(), problem, points[0].W)
+    losses = np.array([twin.loss(flat(point))[0] for point in points])
     span = losses[-1] - losses[0]
     assert (np.diff(losses) >= -1e-12).all()
-    for knot, loss in zip(knots[1:], losses[1:], strict=True):
-        assert knot.status.solved
-        assert twin.residual(flat(knot), knot.caps, knot.multipliers) <= 1e-8
-        best = twin.loss(twin.best(knot.caps, flat(knots[0]), flat(knot)))[0]
+    for point, loss in zip(points[1:], losses[1:], strict=True):
+        assert point.status.solved
+        assert twin.residual(flat(point), point.caps, point.multipliers) <= 1e-8
+        best = twin.loss(twin.best(point.caps, flat(points[0]), flat(point)))[0]
         if loss > best + 1e-6 * span:  # zero gaps in few dimensions fall into pieces: then no point claims to be global
-            assert knot is knots[-1]
-            assert not knot.certified
+            assert point is points[-1]
+            assert not point.certified
         else:
             assert loss == pytest.approx(best, abs=1e-6 * span)
-    for knot in knots[1:-1]:
-        h = 1e-4 * (knot.caps[0] - knots[-1].caps[0])
-        ends = [solve_knot(solver, knot, Target.from_caps(knot.caps[None] + step)) for step in (h, -h)]
+    for point in points[1:-1]:
+        h = 1e-4 * (point.caps[0] - points[-1].caps[0])
+        ends = [solve_caps(solver, point, point.caps[: solver.n_gaps] + step) for step in (h, -h)]
         slope = (twin.loss(flat(ends[0]))[0] - twin.loss(flat(ends[1]))[0]) / (2.0 * h)
-        assert np.abs(knot.multipliers).sum() == pytest.approx(-slope, rel=1e-3, abs=1e-6)
+        assert np.abs(point.multipliers).sum() == pytest.approx(-slope, rel=1e-3, abs=1e-6)
 
 
 @pytest.mark.slow
@@ -100,20 +98,20 @@ def test_points_are_those_of_slsqp_and_multipliers_their_slopes(seed: int, group
 def test_certified_points_beat_feasible_perturbations_and_restarts(notion: str) -> None:
     twin = drawn(3, 3, notion)
     problem = twin.problem()
-    knots = [knot for knot in newton_path(problem, ff.Newton(), n_points=6)[1:-1] if knot.certified]
-    assert knots
+    points = [point for point in newton_path(problem, ff.Newton(), n_points=6)[1:-1] if point.certified]
+    assert points
     rng = np.random.default_rng(0)
-    knot = knots[-1]
+    point = points[-1]
     far = 10.0 ** rng.uniform(-5, -1, size=40_000)
-    W = knot.W + far[:, None, None] * rng.normal(size=(len(far), *knot.W.shape))
+    W = point.W + far[:, None, None] * rng.normal(size=(len(far), *point.W.shape))
     L = problem.values(W)
     z = problem.algebra.gaps(L)
-    within = (np.where(problem.algebra.two_sided, np.abs(z), z) <= knot.caps).all(axis=1)
+    within = (np.where(problem.algebra.two_sided, np.abs(z), z) <= point.caps).all(axis=1)
     assert within.sum() >= 1000
-    best = twin.loss(flat(knot))[0]
+    best = twin.loss(flat(point))[0]
     assert problem.algebra.loss(L[within]).min() >= best - 1e-12
-    starts = rng.normal(size=(5, *knot.W.shape))
-    others = [twin.loss(twin.best(knot.caps, w.reshape(-1), np.zeros(5)))[0] for w in starts]
+    starts = rng.normal(size=(5, *point.W.shape))
+    others = [twin.loss(twin.best(point.caps, w.reshape(-1), np.zeros(5)))[0] for w in starts]
     assert min(others) >= best - 1e-9
 
 

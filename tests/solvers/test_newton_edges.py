@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import fairfront as ff
-from fairfront.problems import LinearProblem, linear, point
-from fairfront.solvers import Knot, knots, sqp
-from fairfront.solvers.knots import first_knot, knot_solver
-from fairfront.solvers.newton import newton_path
+from fairfront.problems import LinearProblem, factorisation, linear
+from fairfront.solvers import sqp
+from fairfront.solvers.sqp import ExactTolerances, PointSolver, Units
+from tests.support.points import TracedPoint, newton_path
 from tests.support.twins import Twin, drawn, flat, slsqp
 
 LOSS_OF = {"classes": "logistic", "values": "squared"}
@@ -49,11 +49,13 @@ def test_the_last_bits_of_a_gap_are_not_a_violation() -> None:
     y, ahead = np.where(twin.X[:, 0] + 0.3 * twin.X[:, 1] > 0, 1.0, -1.0), np.array([[1.0, 0.3, 0.0, 0.0, 0.0]])
     known = {"sensitive_features": twin.group.astype(str), "notion": twin.notion, "ridge": 0.0}
     problem = ff.linear_problem(twin.X, y, **known)
-    solver = sqp.KnotSolver(problem, problem.algebra, 1e-9, 50, size=1e-6)
-    at = solver.evaluate(1e5 * ahead, np.zeros(len(problem.algebra.b)))
+    units = Units.of(problem, problem.algebra, 1e-6)
+    solver = PointSolver(problem, problem.algebra, units, ExactTolerances())
+    none = np.zeros(len(problem.algebra.b))
+    (at,) = solver.evaluate(1e5 * ahead[None], none[None], none[None])
     caps = solver.sizes(at.L)
-    assert solver.residual(at, np.nextafter(caps, 0.0)).kkt <= 1e-9
-    assert solver.residual(at, (1.0 - 1e-12) * caps).kkt > 1e-3
+    assert solver.residual(at.L, at.G, none, np.nextafter(caps, 0.0)) <= 1e-9
+    assert solver.residual(at.L, at.G, none, (1.0 - 1e-12) * caps) > 1e-3
 
 
 @pytest.mark.parametrize("kind", LOSS_OF)
@@ -121,21 +123,21 @@ def test_units_of_columns_and_labels_do_not_matter(notion: str) -> None:
         np.testing.assert_allclose(two.loss, 1e10 * one.loss, rtol=1e-9)
 
 
-def assert_locally_best(problem: LinearProblem, knot: Knot) -> None:
-    """SLSQP, started at the knot, finds no smaller loss within its caps; neither does it from plain training."""
+def assert_locally_best(problem: LinearProblem, point: TracedPoint) -> None:
+    """SLSQP, started at the point, finds no smaller loss within its caps; neither does it from plain training."""
     a, shape = problem.algebra, (1, problem.K, problem.d)
 
     def loss(w: np.ndarray) -> tuple[float, np.ndarray]:
-        point = problem.cells(w.reshape(shape))
-        return float(a.loss(point.L)[0]), a.p @ point.D[0]
+        at = problem.cells(w.reshape(shape))
+        return float(a.loss(at.L)[0]), a.p @ at.D[0]
 
     def room(w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        point = problem.cells(w.reshape(shape))
-        z, J = a.gaps(point.L)[0], a.B @ point.D[0]
-        return np.concatenate([knot.caps - z, knot.caps + z]), np.vstack([-J, J])
+        at = problem.cells(w.reshape(shape))
+        z, J = a.gaps(at.L)[0], a.B @ at.D[0]
+        return np.concatenate([point.caps - z, point.caps + z]), np.vstack([-J, J])
 
-    starts = [flat(knot), problem.fit(a.p).reshape(-1)]
-    assert float(a.p @ knot.L) == pytest.approx(loss(slsqp(loss, room, starts))[0], rel=1e-6)
+    starts = [flat(point), problem.fit(a.p).reshape(-1)]
+    assert float(a.p @ point.L) == pytest.approx(loss(slsqp(loss, room, starts))[0], rel=1e-6)
 
 
 def test_an_indefinite_hessian_is_augmented_on_the_active_gaps(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,23 +152,23 @@ def test_an_indefinite_hessian_is_augmented_on_the_active_gaps(monkeypatch: pyte
         X, y, sensitive_features=group.astype(str), loss="squared", notion="disparate_mistreatment"
     )
     used = []
-    monkeypatch.setattr(point.Augmented, "corrected", _counted(point.Augmented.corrected, used))
-    knots = newton_path(problem, ff.Newton(), n_points=6)
+    monkeypatch.setattr(factorisation.Factor, "corrected", _counted(factorisation.Factor.corrected, used))
+    points = newton_path(problem, ff.Newton(), n_points=6)
     assert used
     negative = 0
-    for knot in knots[1:]:
-        assert knot.status.solved
-        assert knot.kkt <= 1e-8
-        omega = problem.algebra.p + knot.multipliers @ problem.algebra.B
-        values = np.linalg.eigvalsh(problem.hessian(knot.W, omega))
+    for point in points[1:]:
+        assert point.status.solved
+        assert point.kkt <= 1e-8
+        omega = problem.algebra.p + point.multipliers @ problem.algebra.B
+        values = np.linalg.eigvalsh(problem.hessian(point.W, omega))
         if values[0] < -1e-3 * values[-1]:
             negative += 1
-            active = problem.algebra.B[knot.multipliers != 0] @ knot.G
+            active = problem.algebra.B[point.multipliers != 0] @ point.G
             null = np.linalg.svd(active)[2][np.linalg.matrix_rank(active) :]
-            assert np.linalg.eigvalsh(null @ problem.hessian(knot.W, omega) @ null.T)[0] > 0
+            assert np.linalg.eigvalsh(null @ problem.hessian(point.W, omega) @ null.T)[0] > 0
             assert (omega / np.maximum(problem.algebra.p, 1e-300))[:8].min() < -1.0
-            assert not knot.certified
-            assert_locally_best(problem, knot)
+            assert not point.certified
+            assert_locally_best(problem, point)
     assert negative >= 2
 
 
@@ -213,15 +215,6 @@ def test_no_group_gets_worse_than_allowed(surrogate: str, worse: float, allowed:
     assert a.p @ held[-1].L > a.p @ free[-1].L
 
 
-def test_one_sided_gaps_count_above_the_reference_only() -> None:
-    front = traced(drawn(2, 3, "equal_opportunity"), solver=ff.Newton(one_sided=True))
-    assert len(front.objective_names) == 3  # the loss and two groups minus the reference
-    assert_ended_well(front)
-    assert front.signed_gaps[-1].max() <= 1e-8
-    assert front.signed_gaps[-1].min() < -1e-3
-    assert front.loss[-1] < traced(drawn(2, 3, "equal_opportunity")).loss[-1]
-
-
 def test_overshoot_ends_at_the_stated_share_of_the_other_sign() -> None:
     twin = drawn(1, 2, "equal_opportunity")
     front = traced(twin, solver=ff.Newton(overshoot=0.5), n_points=7)
@@ -235,21 +228,6 @@ def test_overshoot_ends_at_the_stated_share_of_the_other_sign() -> None:
 def test_restarts_never_make_a_rate_surrogate_worse() -> None:
     problem = drawn(3, 3, "equalized_odds").problem(surrogate="rate")
     one, two = (newton_path(problem, ff.Newton(restarts=count), n_points=6) for count in (0, 4))
-    losses = np.array([[problem.algebra.p @ knot.L for knot in knots] for knots in (one, two)])
+    losses = np.array([[problem.algebra.p @ point.L for point in points] for points in (one, two)])
     assert (losses[1] <= losses[0] + 1e-9).all()
-    assert all(knot.status.solved and knot.kkt <= 1e-8 for knot in two)
-
-
-def test_what_is_no_minimum_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Above the dense limit only a ridge can tell: without one nothing is said to be certain."""
-    for ridge in (0.0, 1e-2):
-        problem = drawn(4, 2).problem(ridge=ridge)
-        plain = problem.fit(problem.algebra.p)
-        solver = knot_solver(ff.Newton(), problem, plain)
-        none, omega = np.zeros(len(solver.rows.b)), solver.rows.p
-        end, off = first_knot(solver, plain), solver.evaluate(1.5 * plain, none)
-        minimum = [knots._is_minimum(problem, omega, at.W, at.G, solver.size) for at in (end, off)]
-        assert minimum == [True, False]
-        with monkeypatch.context() as patch:
-            patch.setattr(knots, "DENSE_LIMIT", 2)
-            assert knots.is_optimum(solver, end) == (ridge > 0.0)
+    assert all(point.status.solved and point.kkt <= 1e-8 for point in two)

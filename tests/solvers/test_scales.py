@@ -301,7 +301,7 @@ def test_a_loose_tolerance_gives_no_loose_certificate() -> None:
     rng = np.random.default_rng(1)
     X, group = rng.normal(size=(200, 3)), rng.choice(["a", "b"], 200)
     y = (X[:, 0] + rng.logistic(size=200) > 0).astype(int)
-    with pytest.warns(ff.FairfrontWarning, match="2 different ones were solved"):
+    with pytest.warns(ff.FairfrontWarning, match="different ones were solved"):
         front = ff.trace(X, y, sensitive_features=group, n_points=4, solver=ff.Newton(tol=0.05))
     assert (front.kkt[front.certified] <= 1e-7).all()
 

@@ -262,7 +262,6 @@ OPTIONS: dict[str, Kind] = {
     "cross": FLAG,
     "polish": FLAG,
     "visited": FLAG,
-    "one_sided": FLAG,
     "warm_alpha": FLAG,
     "negative": FLAG,
     "overwrite": FLAG,

@@ -14,7 +14,7 @@ from scipy.special import expit
 
 import fairfront as ff
 from fairfront.problems import LinearProblem
-from fairfront.solvers import Knot
+from tests.support.points import TracedPoint
 
 Function = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 PHI = {
@@ -162,9 +162,9 @@ drawn = partial(cohort, apart=0.4)
 """Draw groups that lie further apart, for the Newton tracer."""
 
 
-def flat(knot: Knot) -> np.ndarray:
+def flat(point: TracedPoint) -> np.ndarray:
     """Return the weights of a point of a path as one vector."""
-    return knot.W.reshape(-1)
+    return point.W.reshape(-1)
 
 
 def fair_rows(rng: np.random.Generator, groups: int, d: int) -> np.ndarray:

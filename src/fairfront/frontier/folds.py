@@ -6,17 +6,14 @@ kink, and points that are no minima along their caps.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array, Cells, Objectives
 from ..problems import LinearProblem
-from ..solvers import Newton, Status
+from ..solvers import Newton
 from ..solvers.base import Mask, tops
-from ..solvers.knots import first_knot, knot_solver, plain_training
-from ..solvers.newton import follow
+from ..solvers.newton import solve_down
 
 Ints = NDArray[np.intp]
 FOLDS = 10  # five are too few where the path is steep
@@ -64,7 +61,7 @@ def fold_scores(
     cells, piece = problem.layout.cells, problem.piece
     fold = folds_of(problem.objectives, person)
     n_folds = int(fold.max()) + 1
-    caps = np.stack([tops(problem.algebra, row, newton.path) for row in sizes])
+    caps = np.stack([tops(problem.algebra, row, "worst_gap") for row in sizes])
     scores = np.empty((len(caps), problem.K, cells.n))
     for each in range(n_folds):
         rows = np.flatnonzero(fold == each)
@@ -87,13 +84,8 @@ def _solve_again(problem: LinearProblem, newton: Newton, start: Array, caps: Arr
 
     Where caps cannot be met, the point is the one with the smallest gaps, and so are those with smaller caps.
     """
-    W = plain_training(newton, problem, start)[0]
-    solver = knot_solver(newton, problem, W)
-    first = first_knot(solver, W)
-    at = replace(first, caps=np.maximum(first.caps, caps.max(axis=0)))
-    found = np.repeat(W[None], len(caps), axis=0)
-    for place in np.delete(np.arange(len(caps)), plain):
-        if at.status is not Status.FLOOR or (caps[place] >= at.caps).all():
-            at = follow(solver, at, caps[place][None])[-1]
-        found[place] = at.W
+    order = np.delete(np.arange(len(caps)), plain)
+    trained, solved = solve_down(newton, problem, start, caps[order])
+    found = np.repeat(trained[None], len(caps), axis=0)
+    found[order] = solved
     return found

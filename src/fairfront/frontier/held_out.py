@@ -25,9 +25,9 @@ from ..problems.fit_rows import Folds, person_codes
 from ..problems.pieces import Piece
 from ..solvers import Newton, Solver, Status
 from ..solvers.base import Request, Solved
-from ..solvers.hard_points import NARROWEST
-from ..solvers.knots import MOST, knot_solver
 from ..solvers.leave_one_out import LeaveOneOut
+from ..solvers.refinement import MOST_POINTS
+from ..solvers.training import with_constraints
 from ..validation import check_choice, counted, is_dask
 from ..validation.inputs import check_labels, check_weights, shape_of, weighted_rows
 from .folds import FOLDS, fold_scores, folds_of, too_few_people
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 HELD_OUT = "held_out"
 WEIGHTS, TOGETHER = 500, 200
 """Most weights of a model, and most scores of one person, that are left out in closed form."""
+NARROWEST = 0.02  # width of the kinks of a loss whose folds are solved again
 SCORES = 1 << 25
 """Scores of all rows by the points of a path up to which held-out figures are made unasked."""
 FARTHER = 0.5  # how far past zero a path goes on by itself, as a share of the plain gap
@@ -108,7 +109,7 @@ class HeldOut:
         dense = isinstance(problem.piece.design, DenseDesign)
         closed = dense and problem.loss.smooth and size <= WEIGHTS and largest <= TOGETHER
         closed = closed and len(problem.layout.averages) * n <= SCORES
-        if asked is None and not (closed and isinstance(solver, Newton) and MOST * problem.K * n <= SCORES):
+        if asked is None and not (closed and isinstance(solver, Newton) and MOST_POINTS * problem.K * n <= SCORES):
             return None
         if not isinstance(solver, Newton):
             raise InputError(
@@ -162,9 +163,11 @@ class HeldOut:
             work = problem.framed()
             W = work.from_user(np.stack([point.W for point in solved]))
             multipliers = np.stack([_known(point.multipliers) for point in solved])
-            rows = knot_solver(self.solver, work, W[plain]).rows
-            scores, clipped, bent = LeaveOneOut(work, rows, self.person).scores(W, multipliers)
-            rough = bent & np.array([point.status.solved for point in solved])
+            cells = work.values(W[plain][None])[0]
+            constraints = with_constraints(work, cells, self.solver.no_group_worse)
+            left_out = LeaveOneOut(work, constraints, self.person).scores(W, multipliers)
+            scores, clipped = left_out.scores, left_out.clipped
+            rough = left_out.rough & np.array([point.status.solved for point in solved])
             past = any(point.status is Status.PAST for point in solved)
             if not rough.any() or past or self.no_folds(problem):
                 said = f"; {ROUGH}" if rough.any() else ""

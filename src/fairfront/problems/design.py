@@ -32,9 +32,6 @@ difference of numbers that are as much larger, and would lose its digits."""
 ROW_BYTES, SCORE_BYTES = 1 << 22, 1 << 20
 """Rows are taken in runs of about these many bytes of data and of scores, so that what follows the first product
 of a pass finds them in the cache, and so that memory does not grow with n."""
-FAR_BYTES, FAR_COLUMNS = 1 << 23, (24, 512)
-"""Rows beyond so many bytes come from memory, not from a cache. With as many columns BLAS reads them at half the speed
-of NumPy's own sum of products (11 against 22 gigabytes a second), which it beats elsewhere."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +235,6 @@ class DenseDesign:
         self.n, columns = len(order), int(X.shape[1])
         self.d = columns + int(intercept)
         self.X = np.empty((self.n, self.d))
-        self.far = self.X.nbytes > FAR_BYTES and FAR_COLUMNS[0] <= self.d <= FAR_COLUMNS[1]
         if intercept:
             self.X[:, -1] = 1.0
         for start in range(0, self.n, ROWS):
@@ -262,8 +258,6 @@ class DenseDesign:
 
     def scores(self, start: int, stop: int, W: Array) -> Array:
         """Return W X^T on the rows, (r, rows)."""
-        if len(W) == 1 and self.far:
-            return np.asarray(np.einsum("ij,j->i", self.taken(start, stop), W[0])[None])
         return np.asarray(W @ self.taken(start, stop).T)
 
     def pull(self, start: int, stop: int, S: Array) -> Array:

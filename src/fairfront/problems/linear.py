@@ -17,8 +17,9 @@ from ..objectives import Algebra, Array, Layout, Loss, Objectives, Task
 from ..objectives.losses import Squared
 from ..objectives.surrogates import around
 from .design import Frame
+from .factorisation import DENSE_LIMIT, ConjugateGradients
 from .pieces import Bound, Names, Piece, unfolded
-from .point import DENSE_LIMIT, TINY, Conjugate, Point, fit_cells, gram
+from .point import TINY, Point, fit_cells, gram
 from .weight_terms import WeightTerms
 
 if TYPE_CHECKING:
@@ -142,16 +143,26 @@ class LinearProblem:
         """From gradients (..., d) of the rows that are kept."""
         return G if self.inside else self.frame.gradient(G)
 
-    def cells(self, W: Array) -> Point:
+    def evaluate(self, W: Array) -> tuple[Array, Array]:
+        """Return cell values (R, k) and gradients (R, k, K d) of R models: one pass."""
         R, k = len(W), self.layout.k
         L, G = self.rows.cell_sums(self.measures, k, self.inner(W), True)
         weight, G = self.objectives.weights, self.outer(G)
         G[:-1] /= weight[:-1, None, None]
         G[-1] = (W * self.penalised).reshape(R * self.K, self.d)
         G = self.terms.gradients(W, G.reshape(k, R, self.K * self.d).transpose(1, 0, 2))
+        return self._means(W, L), G
+
+    def cells(self, W: Array) -> Point:
+        L, G = self.evaluate(W)
         inverse = self.inverse_metric
         D = G if inverse is None else G * inverse if inverse.ndim == 1 else G @ inverse
-        return Point(W, self._means(W, L), gram(G, D), D)
+        return Point(W, L, gram(G, D), D)
+
+    @property
+    def has_curvature(self) -> bool:
+        """Tell whether the loss is curved where scores are 0, so that Newton's method can start there."""
+        return self.loss.smooth and self.loss.name != "smoothed_hinge"
 
     def values(self, W: Array) -> Array:
         """Cell values alone, (R, k), for the price of one product."""
@@ -186,7 +197,7 @@ class LinearProblem:
         weight = self.layout.cells.weight
         return [np.where(where >= 0, omega[where], 0.0) / weight for _, where in self.measures]
 
-    def conjugate(self, W: Array, omega: Array) -> Conjugate:
+    def conjugate(self, W: Array, omega: Array) -> ConjugateGradients:
         diagonal, product = self.rows.bend(self.measures, self.factors(omega), self.inner(W))
         ridge, shape = omega[-1] * np.tile(self.penalised, self.K), (-1, self.K, self.d)
 
@@ -197,7 +208,7 @@ class LinearProblem:
         if not self.inside:
             blocks = diagonal.reshape(self.K, self.d)
             diagonal = (blocks * self.frame.scale**2 + blocks[:, -1:] * self.frame.shift**2).reshape(-1)
-        return Conjugate(bent, diagonal + ridge)
+        return ConjugateGradients(bent, diagonal + ridge)
 
     def column_scale(self) -> Array:
         """Return each column's root mean square, (d,), of its shift at least; 1 for empty columns."""

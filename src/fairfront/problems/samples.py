@@ -13,8 +13,8 @@ from .pieces import Piece
 from .point import TINY
 from .sparse_design import sorted_design
 
-FEW, PLENTY = 16, 500
-"""One row of so many is enough to begin with, where so many rows are left per weight, and in every cell."""
+FEW, PER_WEIGHT, PLENTY = 16, 10, 100
+"""One row of so many is enough to begin with, where so many rows are left per weight, and so many in every cell."""
 
 
 def some_rows(piece: Piece, kept: list[NDArray[np.intp]]) -> Piece:
@@ -29,7 +29,7 @@ def some_rows(piece: Piece, kept: list[NDArray[np.intp]]) -> Piece:
 def on_few(problem: LinearProblem) -> LinearProblem | None:
     """Return the problem on a part of its rows, where that has plenty: its solution is near that of all rows."""
     piece, size = problem.rows, problem.K * problem.d
-    if not isinstance(piece, Piece) or piece.n < FEW * PLENTY * size:
+    if not isinstance(piece, Piece) or piece.n < FEW * PER_WEIGHT * size:
         return None
     steps = [max(1, min(FEW, int(b - a) // PLENTY)) for a, b in pairwise(piece.cells.offsets)]
     few = some_rows(piece, [np.arange(a, b, s) for (a, b), s in zip(pairwise(piece.cells.offsets), steps, strict=True)])

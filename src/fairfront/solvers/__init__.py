@@ -14,7 +14,6 @@ from .paper import PaperPDO as PaperPDO
 from .pb_pdo import PBPDO as PBPDO
 from .pdo import PDO as PDO
 from .search import Weighting as Weighting
-from .sqp import Knot as Knot
 from .trajectory import Visited as Visited
 
 for _solver in (Newton, PBPDO, PDO, PaperPDO, PaperPBPDO):

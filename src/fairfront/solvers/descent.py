@@ -40,7 +40,7 @@ from .base import (
     Target,
     check_needs,
 )
-from .hard_points import polished
+from .polish import polished
 from .run_log import RunLog, Statuses, mark
 
 SAME_END = 1e-6

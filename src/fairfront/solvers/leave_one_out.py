@@ -1,30 +1,39 @@
-"""Leave-one-out: the scores that training rows would get from points solved without them, in closed form.
+"""Leave-one-out: scores that training rows would get from points solved without them, in closed form.
 
-At a solved point w with multipliers lambda, the model without a row (or without all rows of a person) and with the
-same caps is one Newton step away, on the Hessian bordered by the gradients A of the gaps that bind:
+At a solved point (w, multipliers lambda) the point without a person's rows, at the same caps, is a
+Newton step away on the Hessian bordered by the gradients A of the constraints that bind. A row x has
+the share c of the loss; in an average a that constraints compare (weight w_a, value M_a, gradient m_a,
+multiplier kappa = S lambda) it has the measure f_a and the weight q, of which the person holds q_p:
 
-    [ H - V    (A + C)^T ] [ dw      ]   [ r   ]     H      Hessian of loss + lambda.z, the ridge included
-    [ A + C        0     ] [ dlambda ] = [ -dz ]     V, r   curvature and gradient of what the row counts in it
-                                                     C, dz  what leaving it out does to A and to the gaps
+    t_a = q / (w_a - q_p)                                                                        (1)
 
-With P and Q, the first blocks of the inverse of [[H, A^T], [A, 0]], the score of the row itself moves by
+Without the person the average is M_a + sum t_a (M_a - f_a). With kappa' = kappa + S dlambda the step
+(dw, dlambda) solves, sums being over the person's rows,
 
-    s = (1 - h v)^-1 (h r - sum_a kappa_a t_a x^T P m_a - x^T Q dz),     h = x^T P x
+    [ H   A^T ] [ dw      ]   [ sum (r + v s) x - sum_a kappa'_a t_a m_a ]        s = x.dw
+    [ A    0  ] [ dlambda ] = [ -dz                                      ]                       (2)
 
-where an average a that gaps compare (weight w_a, value M_a, gradient m_a, multiplier kappa_a) has the row with weight
-q_a and the measure mu: t_a = q_a / (w_a - q_a), dz sums t_a (M_a - mu), r and v sum its slope and curvature times what
-it weighs, q / sum of weights in the loss and kappa_a t_a in an average. Without the border multipliers would be kept
-and caps would not. What the ridge counts against one row is kept. C, a share t_a of A, is put in by repetition: with it
-the step is exact where gaps are linear in w under a squared loss.
+    r  = c f' + sum_a kappa'_a t_a f_a'          v = c f'' + sum_a kappa_a t_a f_a''             (3)
+    dz = S^T sum t (M + dM - f - f' s)           dM = m dw                                       (4)
+
+With the blocks P, Q, R of the inverse of that matrix and the leverage h = x^T P x, the scores of the
+rows, the multipliers and the averages move by
+
+    s       = (1 - h v)^-1 (h r - sum_a kappa'_a t_a x^T P m_a - x^T Q dz)                       (5)
+    dlambda = Q^T sum x (r + v s) - sum_a kappa'_a t_a Q^T m_a - R dz                            (6)
+    dM      = m P sum x (r + v s) - sum_a kappa'_a t_a m P m_a - m Q dz                          (7)
+
+(3) to (7) are repeated from s, dlambda, dM = 0: twice, which is as good as one Newton step can be, or
+until nothing moves where the step is exact: gaps that are linear in w under a squared loss. What the
+ridge counts against one row is kept. P, Q and R are smooth along a branch of the path, so they are
+taken at a few *stations* of it, and what they do to a row is interpolated to the other points.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
-from itertools import pairwise
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,44 +41,61 @@ from numpy.typing import NDArray
 from ..objectives import Algebra, Array, Quantity
 from ..objectives.losses import Squared
 from ..problems import LinearProblem
-from ..problems.point import Bordered
-from ..problems.threads import in_threads
-from .base import TINY
-from .left_out_people import Block, people_blocks
+from ..problems.factorisation import BorderedInverse
+from ..problems.threads import in_threads, one_blas_thread
+from .interpolation import lagrange_weights
+from .left_out_people import PeopleBlock, people_blocks
 
 Ints = NDArray[np.intp]
-Place = tuple[int, int, float]  # two points, and the share of the way from the first to the second
+
+N_STATIONS = 4
+# Largest leverage h v of one person: beyond, a step without them says nothing. A squared loss allows
+# any, unless the person alone tells a weight.
 CLIP, EXACT_CLIP = 0.95, 1.0 - 1e-9
-"""Largest share h v of the curvature along a row that may be its own: beyond, a step without it says nothing. Under a
-squared loss it is exact, unless the row alone tells a weight."""
+ROUNDS, EXACT_ROUNDS = 2, 40
+SETTLED = 1e-13  # change of the moves that ends an exact repetition, as a share of the largest
 ACTIVE = 1e-9  # size of a multiplier, as a share of the largest, that is not rounding
-STATIONS = 5
-"""About so many of the points where the same gaps bind take P and Q; what these do to rows is interpolated between."""
-ROUNDS, MOST, STILL = 2, 40, 1e-13
-"""Times that a step is taken, most times where C makes it exact, and the share of the moves whose change ends it."""
-ALONE = 1e-9  # share of an average that is left without the only person in it, who is then taken to change no gap
-PER_ENTRY, THREAD = 0.1, 1e6  # nanoseconds per row and pair of weights, and those that are worth a thread
+ALONE = 1e-9  # share left of an average without its only person, who is taken to change no gap
+NANOSECONDS_PER_ENTRY = 0.1  # per row and pair of weights
+LEAST_STEP = 1e-9  # between neighbours, as a share of the way along a branch
+THREAD_NANOSECONDS = 1e6  # work that is worth a thread
 
 
-class Moves(NamedTuple):
-    """What a step does to rows of one block: h as `Block.squares`, x^T P m_a (e, K, rows) and x^T Q (q, K, rows)."""
+HessianAt = Callable[[int], Array | None]
 
-    h: Array
-    Pm: Array
-    Q: Array
 
-    def towards(self, other: Moves, share: float) -> Moves:
-        return Moves(*(a if share == 0.0 else a + share * (b - a) for a, b in zip(self, other, strict=True)))
+def no_hessian(number: int) -> Array | None:
+    """Know the Hessian of no point."""
+    return None
 
 
 @dataclass(frozen=True, eq=False)
-class At:
-    """A solved point: its weights, what binds, and signs S (e, q), multipliers kappa and values M of averages."""
+class LeftOut:
+    """Scores (N, K, n) of all rows by points without their person, in the order of the data.
+
+    clipped (N,)   how many rows had their leverage clipped
+    rough (N,)     which points are no minima along their caps, so that a Newton step is a rough answer
+    """
+
+    scores: Array
+    clipped: Ints
+    rough: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedPoint:
+    """A solved point, and what binds there.
+
+    omega (k,), A (a, K d)     weights of cells in the Lagrangian; gradients of the binding constraints
+    binding (q,)               which constraints bind
+    averages (e,)              the averages that they compare, with signs S (e, a), multipliers kappa,
+                               values M and gradients m (e, K d)
+    """
 
     W: Array
     omega: Array
     A: Array
-    binds: NDArray[np.bool_]
+    binding: NDArray[np.bool_]
     averages: Ints
     S: Array
     kappa: Array
@@ -77,194 +103,383 @@ class At:
     m: Array
 
     @classmethod
-    def of(cls, rows: Algebra, count: int, W: Array, multipliers: Array, L: Array, G: Array) -> At:
-        assert rows.signs is not None
-        assert rows.means is not None
-        binds = np.abs(multipliers) > ACTIVE * np.abs(multipliers).max(initial=0.0)
-        averages = np.flatnonzero(rows.signs[:count, binds].any(axis=1))
-        S, means = rows.signs[averages][:, binds], rows.means[averages]
-        omega, A = rows.p + multipliers @ rows.B, rows.B[binds] @ G
-        return cls(W, omega, A, binds, averages, S, S @ multipliers[binds], means @ L, means @ G)
+    def of(
+        cls, constraints: Algebra, n_averages: int, W: Array, multipliers: Array, L: Array, G: Array
+    ) -> SolvedPoint:
+        """Signs of weights are constraints on no average: only the first ``n_averages`` have rows."""
+        assert constraints.signs is not None
+        assert constraints.means is not None
+        size = np.abs(multipliers)
+        binding = size > ACTIVE * size.max(initial=0.0)
+        averages = np.flatnonzero(constraints.signs[:n_averages, binding].any(axis=1))
+        S = constraints.signs[averages][:, binding]
+        means = constraints.means[averages]
+        return cls(
+            W=W,
+            omega=constraints.p + multipliers @ constraints.B,
+            A=constraints.B[binding] @ G,
+            binding=binding,
+            averages=averages,
+            S=S,
+            kappa=S @ multipliers[binding],
+            M=means @ L,
+            m=means @ G,
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Station:
-    """Where P = T T^T (T of shape (K, d, r)), P m (e, K, d), Q (q, K, d), R, m^T P m and m^T Q are taken.
+    """The blocks of the bordered inverse at a point, of the averages and constraints that matter.
 
-    ``kept`` are those of the averages at the point, with their signs S (e, q), that rows of a block count in.
+    root (K, d, r)   P = root root^T
+    Pm (e, K, d)     P m
+    Q (a, K, d), R (a, a)
+    m_pm (e, e), m_q (e, a)
     """
 
-    bent: bool
-    T: NDArray[Any]
+    root: NDArray[np.floating]
     Pm: Array
     Q: Array
     R: Array
-    mm: Array
-    mq: Array
-    S: Array
-    kept: Ints
+    m_pm: Array
+    m_q: Array
+    concave: bool
 
     @classmethod
-    def of(cls, problem: LinearProblem, at: At, single: bool) -> Station:
-        """``single`` says that single precision is enough for h."""
-        inverse = Bordered.of(problem.hessian(at.W, at.omega), at.A)
-        Pm = (at.m @ inverse.T) @ inverse.T.T
-        T = inverse.T.reshape(*at.W.shape, -1).astype(np.float32 if single else np.float64)
-        rows, across = (each.reshape(-1, *at.W.shape) for each in (Pm, inverse.Q.T))
-        products = at.m @ Pm.T, at.m @ inverse.Q
-        return cls(inverse.bent, T, rows, across, inverse.R, *products, at.S, np.arange(len(at.averages)))
+    def of(cls, H: Array, point: SolvedPoint, single: bool) -> Station:
+        """Invert the bordered Hessian; ``single`` precision is enough for leverages."""
+        inverse = BorderedInverse.of(H, point.A)
+        Pm = (point.m @ inverse.root) @ inverse.root.T
+        dtype = np.float32 if single else np.float64
+        shape = point.W.shape
+        return cls(
+            root=inverse.root.reshape(*shape, -1).astype(dtype),
+            Pm=Pm.reshape(-1, *shape),
+            Q=inverse.Q.T.reshape(-1, *shape),
+            R=inverse.R,
+            m_pm=point.m @ Pm.T,
+            m_q=point.m @ inverse.Q,
+            concave=inverse.concave,
+        )
 
-    def within(self, inside: NDArray[np.bool_]) -> Station:
-        """Leave averages (e,) out that no row counts in, and gaps that compare none of the others."""
-        e = np.flatnonzero(inside)
-        q = np.flatnonzero(self.S[e].any(axis=0))
-        products = self.R[np.ix_(q, q)], self.mm[np.ix_(e, e)], self.mq[np.ix_(e, q)]
-        return Station(self.bent, self.T, self.Pm[e], self.Q[q], *products, self.S[np.ix_(e, q)], e)
 
-    def moves(self, block: Block, X: Array) -> Moves:
-        """Of rows X (rows, d)."""
-        return Moves(block.squares(X.astype(self.T.dtype, copy=False) @ self.T), self.Pm @ X.T, self.Q @ X.T)
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """What a step does to the rows of a block.
+
+    h                        leverages, as `PeopleBlock.squares` returns them
+    Pm (e, K, rows)          x^T P m
+    Q (a, K, rows)           x^T Q
+    R, m_pm, m_q               of the averages and constraints that the rows are in
+    """
+
+    h: Array
+    Pm: Array
+    Q: Array
+    R: Array
+    m_pm: Array
+    m_q: Array
+
+    @classmethod
+    def of(cls, station: Station, rows: BlockRows, kept: Kept) -> Moves:
+        e, a = kept.averages, kept.constraints
+        columns = rows.X.astype(station.root.dtype, copy=False)
+        return cls(
+            h=rows.block.squares(columns @ station.root),
+            Pm=station.Pm[e] @ rows.X.T,
+            Q=station.Q[a] @ rows.X.T,
+            R=station.R[np.ix_(a, a)],
+            m_pm=station.m_pm[np.ix_(e, e)],
+            m_q=station.m_q[np.ix_(e, a)],
+        )
+
+    @classmethod
+    def blend(cls, coefficients: Array, moves: Sequence[Moves]) -> Moves:
+        """Return the polynomial through the moves at several stations."""
+        if len(moves) == 1:
+            return moves[0]
+        blended = {}
+        for field in fields(cls):
+            values = [getattr(each, field.name) for each in moves]
+            blended[field.name] = sum(c * v for c, v in zip(coefficients, values, strict=True))
+        return cls(**blended)
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """Places of the averages at a point that rows of a block are in, and of the constraints on these."""
+
+    averages: Ints
+    constraints: Ints
+
+    @classmethod
+    def of(cls, point: SolvedPoint, inside: Ints) -> Kept:
+        averages = np.flatnonzero(np.isin(point.averages, inside))
+        return cls(averages, np.flatnonzero(point.S[averages].any(axis=0)))
+
+
+@dataclass(frozen=True, eq=False)
+class BlockRows:
+    """Rows of some people: columns X (rows, d), targets, and weights in averages (e, rows) and loss."""
+
+    block: PeopleBlock
+    X: Array
+    target: Array
+    in_averages: Array
+    in_loss: Array
+
+    @property
+    def inside(self) -> Ints:
+        """Return the averages that any of the rows is in."""
+        return np.flatnonzero((self.in_averages != 0.0).any(axis=1))
+
+
+@dataclass(frozen=True)
+class Stencil:
+    """The stations (numbers of points) that a point is interpolated from, and what each counts."""
+
+    nodes: tuple[int, ...]
+    coefficients: Array
 
 
 @dataclass(frozen=True, eq=False)
 class LeaveOneOut:
-    """Leaves rows out of points of a problem on framed columns, in memory.
+    """Leaves people out of points of a problem on framed columns, in memory.
 
-    ``rows`` is the algebra of all constraints, guards included; ``person`` (n,) are codes in the order of the data.
+    constraints   the algebra of all constraints, guards and signs included
+    person (n,)   codes of who each row is, in the order of the data; None: each is another person
     """
 
     problem: LinearProblem
-    rows: Algebra
+    constraints: Algebra
     person: Ints | None = None
 
-    @cached_property
-    def members(self) -> Array:
-        """Return the weight of every sorted row in every average, (e, n), and its share in the loss as the last."""
-        cells, every = self.problem.layout.cells, np.arange(self.problem.layout.cells.count)
-        averages = [np.isin(every, average.cells) for average in self.problem.layout.averages]
-        inside = np.array([*averages, np.full(cells.count, 1.0 / cells.weight.sum())])
-        found = np.repeat(inside, np.diff(cells.offsets), axis=1)
-        return found if cells.row_weight is None else found * cells.row_weight
-
-    @cached_property
-    def part(self) -> Array:
-        """Return the part of a row of the data that every sorted row is, (n,): less than 1 where it has copies."""
-        cells, copy_of = self.problem.layout.cells, self.problem.objectives.copy_of
-        return np.ones(cells.n) if copy_of is None else (1.0 / np.bincount(copy_of)[copy_of])[cells.order]
-
-    @cached_property
-    def squared(self) -> bool:
+    @property
+    def is_squared(self) -> bool:
         return isinstance(self.problem.loss, Squared)
 
+    @property
+    def is_exact(self) -> bool:
+        """Tell whether the step is exact: a squared loss with gaps that are linear in the weights."""
+        linear = ("score", "prediction")
+        return self.is_squared and all(
+            average.quantity.kind in linear for average in self.problem.layout.averages
+        )
+
     @cached_property
-    def exact(self) -> bool:
-        return self.squared and all(a.quantity.kind in ("score", "prediction") for a in self.problem.layout.averages)
+    def in_averages(self) -> Array:
+        """Return the weight of every sorted row in every average, (e, n)."""
+        cells = self.problem.layout.cells
+        inside = [np.isin(np.arange(cells.count), each.cells) for each in self.problem.layout.averages]
+        of_rows = np.repeat(np.array(inside, dtype=np.float64), np.diff(cells.offsets), axis=1)
+        return of_rows if cells.row_weight is None else of_rows * cells.row_weight
 
-    def points(self, W: Array, x: Array) -> list[At]:
-        point = self.problem.cells(W)
-        known = self.rows, len(self.problem.layout.averages)  # without those of signed weights, which have no rows
-        return [At.of(*known, *each) for each in zip(W, x, point.L, point.D, strict=True)]
+    @cached_property
+    def in_loss(self) -> Array:
+        """Return the share of every sorted row in the loss, (n,)."""
+        cells = self.problem.layout.cells
+        weight = np.ones(cells.n) if cells.row_weight is None else cells.row_weight
+        return np.asarray(weight / cells.weight.sum())
 
-    def scores(self, W: Array, multipliers: Array) -> tuple[Array, Ints, NDArray[np.bool_]]:
-        """Return scores (N, K, n), in the order of the data, of rows by points W (N, K, d) without them.
+    @cached_property
+    def part_of_row(self) -> Array:
+        """Return the part of a row of the data that every sorted row is: less than 1 for copies."""
+        cells, copy_of = self.problem.layout.cells, self.problem.objectives.copy_of
+        if copy_of is None:
+            return np.ones(cells.n)
+        return np.asarray((1.0 / np.bincount(copy_of)[copy_of])[cells.order])
 
-        And of how many rows the curvature was clipped, (N,), and which points are no minima along their caps, (N,).
+    @one_blas_thread()
+    def scores(
+        self, W: Array, multipliers: Array, hessian: HessianAt = no_hessian
+    ) -> LeftOut:
+        """Leave every person out of points with weights (N, K, d) and multipliers (N, q).
+
+        ``hessian`` returns that of a point by its number, where it is known already.
         """
         problem, cells = self.problem, self.problem.layout.cells
-        points, size = self.points(W, multipliers), problem.K * problem.d
-        places = stations(points, len(points) if self.squared else STATIONS)
-        used = sorted({j for a, b, _ in places for j in (a, b)})
-        taken = {j: Station.of(problem, points[j], not self.squared) for j in used}
-        person, some = problem.objectives.people(self.person), problem.K * size
-        people = None if person is None else person[cells.order]
-        blocks = people_blocks(people, cells.offsets[1:], problem.piece.design.rows_per_chunk(some))
-        found, clipped = np.empty((len(W), problem.K, cells.n)), np.zeros(len(W), dtype=np.intp)
-        want = int(cells.n * size**2 * PER_ENTRY / THREAD)
-        parts = in_threads(lambda block: self._left_out(block, points, places, taken), blocks, want)
-        for block, (scores, rough) in zip(blocks, parts, strict=True):
-            found[:, :, cells.order[block.rows]] = scores
-            clipped += rough
-        bent = np.array([taken[a].bent or taken[b].bent for a, b, _ in places])
-        return problem.objectives.of_data(found), clipped, bent
+        points = self._points(W, multipliers)
+        stencils = place_stations(points, len(points) if self.is_squared else N_STATIONS)
+        used = sorted({node for stencil in stencils for node in stencil.nodes})
+        stations = {i: self._station(points[i], hessian(i)) for i in used}
+        blocks = self._blocks()
+
+        def of_block(block: PeopleBlock) -> tuple[Array, Ints]:
+            return self._left_out(block, points, stencils, stations)
+
+        work = cells.n * (problem.K * problem.d) ** 2 * NANOSECONDS_PER_ENTRY
+        parts = in_threads(of_block, blocks, int(work / THREAD_NANOSECONDS))
+        scores = np.empty((len(W), problem.K, cells.n))
+        clipped = np.zeros(len(W), dtype=np.intp)
+        for block, (of_rows, n_clipped) in zip(blocks, parts, strict=True):
+            scores[:, :, cells.order[block.rows]] = of_rows
+            clipped += n_clipped
+        rough = [any(stations[node].concave for node in stencil.nodes) for stencil in stencils]
+        return LeftOut(problem.objectives.of_data(scores), clipped, np.array(rough))
+
+    def _station(self, point: SolvedPoint, hessian: Array | None) -> Station:
+        """Invert the bordered Hessian of a point.
+
+        Single precision is enough for the Hessian of one score: that of several has directions without
+        curvature, which shift all classes alike.
+        """
+        single = not self.is_squared
+        if hessian is None:
+            float32 = single and self.problem.K == 1
+            hessian = self.problem.hessian(point.W, point.omega, float32=float32)
+        return Station.of(hessian, point, single)
+
+    def _points(self, W: Array, multipliers: Array) -> list[SolvedPoint]:
+        L, G = self.problem.evaluate(W)
+        n_averages = len(self.problem.layout.averages)
+        return [
+            SolvedPoint.of(self.constraints, n_averages, *fields)
+            for fields in zip(W, multipliers, L, G, strict=True)
+        ]
+
+    def _blocks(self) -> list[PeopleBlock]:
+        """Cut the rows into blocks of whole people that stay in the cache with what is known of them."""
+        problem, cells = self.problem, self.problem.layout.cells
+        person = problem.objectives.people(self.person)
+        of_sorted = None if person is None else person[cells.order]
+        size = problem.piece.design.rows_per_chunk(problem.K**2 * problem.d)
+        return people_blocks(of_sorted, cells.offsets[1:], size)
 
     def _left_out(
-        self, block: Block, points: Sequence[At], places: Sequence[Place], taken: Mapping[int, Station]
-    ) -> tuple[Array, Ints]:
-        """Return scores (N, K, rows) of a block without each of its people, and how many of its rows were clipped."""
-        piece, K = self.problem.piece, self.problem.K
-        X, weight = piece.design.X[block.rows], self.members[:, block.rows]
-        counts = np.flatnonzero((weight != 0.0).any(axis=1))
-        near = {j: station.within(np.isin(points[j].averages, counts)) for j, station in taken.items()}
-        moves = {j: station.moves(block, X) for j, station in near.items()}
-        shares = {j: self._shares(block, points[j].averages[station.kept], weight) for j, station in near.items()}
-        scores = (np.concatenate([at.W for at in points]) @ X.T).reshape(len(points), K, -1)
-        rows, clipped = (piece.targets[block.rows], weight[-1]), np.zeros(len(points), dtype=np.intp)
-        whole = block.total(self.part[block.rows])
-        for j, (at, (a, b, share)) in enumerate(zip(points, places, strict=True)):
-            between = moves[a].towards(moves[b], share)
-            s, rough = self._moved(block, at, between, near[a], scores[j], *rows, shares[a])
-            clipped[j] = round(float(whole[rough].sum()))
-            scores[j] += s
-        return scores, clipped
-
-    def _shares(self, block: Block, averages: Ints, weight: Array) -> Array:
-        """Return t (e, rows): the weight of a row in an average, as a share of what is left without its person."""
-        layout, inside = self.problem.layout, weight[averages]
-        total = np.array([layout.cells.weight[layout.averages[a].cells].sum() for a in averages])
-        left = block.spread(total[:, None] - block.total(inside))
-        return np.divide(inside, left, out=np.zeros_like(inside), where=left > ALONE * total[:, None])
-
-    def _moved(
         self,
-        block: Block,
-        at: At,
-        moves: Moves,
-        station: Station,
-        scores: Array,
-        target: Array,
-        weight: Array,
-        t: Array,
-    ) -> tuple[Array, NDArray[np.bool_]]:
-        """Return how far scores (K, rows) of a block move without each of its people, and who was clipped."""
-        layout, S, kappa, M = self.problem.layout, station.S, at.kappa[station.kept], at.M[station.kept]
-        quantities = [layout.averages[a].quantity for a in at.averages[station.kept]]
-        bound = dict(zip(dict(layout.quantities), (m for m, _ in self.problem.measures), strict=True))
-        used = {Quantity("loss"), *quantities}
-        seen = {each: bound[each].value_slope(scores, target) for each in used}
-        bend = {each: bound[each].curvature(scores, target) for each in used}
-        v, own = bend[Quantity("loss")] * weight, seen[Quantity("loss")][1] * weight
-        for share, part, each in zip(kappa, t, quantities, strict=True):
-            v = v + share * part * bend[each]
-        value = np.array([seen[each][0] for each in quantities]).reshape(t.shape)
-        slope = np.array([seen[each][1] for each in quantities]).reshape(len(t), *scores.shape)
-        solve, clipped = block.solver(moves.h, v, EXACT_CLIP if self.squared else CLIP)
-        whole, s = block.total(t), np.zeros_like(scores)
-        eta, y = np.zeros((S.shape[1], block.people)), np.zeros(whole.shape)
-        for more in reversed(range(MOST if self.exact else ROUNDS if len(t) else 1)):
-            before, kappas = s, kappa[:, None] + S @ eta
-            r = own + ((block.spread(kappas) * t)[:, None] * slope).sum(axis=0)
-            dz = S.T @ block.total(t * (block.spread(M[:, None] + y) - value - (slope * s).sum(axis=1)))
-            pulled = (block.spread(kappas * whole)[:, None] * moves.Pm).sum(axis=0)
-            s = solve(r, -pulled - (block.spread(dz)[:, None] * moves.Q).sum(axis=0))
-            if not more or np.abs(s - before).max(initial=0.0) <= STILL * np.abs(s).max(initial=0.0):
+        block: PeopleBlock,
+        points: Sequence[SolvedPoint],
+        stencils: Sequence[Stencil],
+        stations: Mapping[int, Station],
+    ) -> tuple[Array, Ints]:
+        """Return the scores (N, K, rows) of a block without its people, and how many were clipped."""
+        piece, where = self.problem.piece, block.rows
+        rows = BlockRows(
+            block,
+            piece.design.X[where],
+            piece.targets[where],
+            self.in_averages[:, where],
+            self.in_loss[where],
+        )
+        kept = {i: Kept.of(points[i], rows.inside) for i in stations}
+        moves = {i: Moves.of(station, rows, kept[i]) for i, station in stations.items()}
+        all_weights = np.concatenate([point.W for point in points])
+        scores = (all_weights @ rows.X.T).reshape(len(points), self.problem.K, -1)
+        row_parts = block.total(self.part_of_row[where])
+        n_clipped = np.zeros(len(points), dtype=np.intp)
+        for j, (point, stencil) in enumerate(zip(points, stencils, strict=True)):
+            step = LeftOutStep.of(self, point, kept[stencil.nodes[0]], rows, scores[j])
+            blend = Moves.blend(stencil.coefficients, [moves[i] for i in stencil.nodes])
+            shift, clipped = step.take(blend)
+            scores[j] += shift
+            n_clipped[j] = round(float(row_parts[clipped].sum()))
+        return scores, n_clipped
+
+    def shares_left(self, rows: BlockRows, averages: Ints) -> Array:
+        """Return t (e, rows) of (1)."""
+        layout, weight = self.problem.layout, rows.in_averages[averages]
+        total = np.array([layout.cells.weight[layout.averages[a].cells].sum() for a in averages])
+        left = rows.block.spread(total[:, None] - rows.block.total(weight))
+        return np.divide(weight, left, out=np.zeros_like(weight), where=left > ALONE * total[:, None])
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOutStep:
+    """What (3) to (7) read of the rows of a block at a point.
+
+    S (e, a), kappa (e,), M (e,)       signs, multipliers and values of the averages they are in
+    t (e, rows)                        see (1)
+    value (e, rows), gradient          f_a and f_a' (e, K, rows)
+    loss_gradient (K, rows)            c f'
+    curvature (K, K, rows)             v of (3)
+    """
+
+    block: PeopleBlock
+    S: Array
+    kappa: Array
+    M: Array
+    t: Array
+    value: Array
+    gradient: Array
+    loss_gradient: Array
+    curvature: Array
+    clip: float
+    n_rounds: int
+
+    @classmethod
+    def of(
+        cls, owner: LeaveOneOut, point: SolvedPoint, kept: Kept, rows: BlockRows, scores: Array
+    ) -> LeftOutStep:
+        layout = owner.problem.layout
+        averages = point.averages[kept.averages]
+        quantities = [layout.averages[a].quantity for a in averages]
+        measures = [measure for measure, _ in owner.problem.measures]
+        by_quantity = dict(zip(dict(layout.quantities), measures, strict=True))
+        needed = {Quantity("loss"), *quantities}
+        values = {each: by_quantity[each].value_slope(scores, rows.target) for each in needed}
+        curvatures = {each: by_quantity[each].curvature(scores, rows.target) for each in needed}
+        kappa, t = point.kappa[kept.averages], owner.shares_left(rows, averages)
+        curvature = rows.in_loss * curvatures[Quantity("loss")]
+        for price, share, quantity in zip(kappa, t, quantities, strict=True):
+            curvature = curvature + price * share * curvatures[quantity]
+        several_rounds = EXACT_ROUNDS if owner.is_exact else ROUNDS
+        return cls(
+            block=rows.block,
+            S=point.S[np.ix_(kept.averages, kept.constraints)],
+            kappa=kappa,
+            M=point.M[kept.averages],
+            t=t,
+            value=np.array([values[each][0] for each in quantities]).reshape(t.shape),
+            gradient=np.array([values[each][1] for each in quantities]).reshape(len(t), *scores.shape),
+            loss_gradient=rows.in_loss * values[Quantity("loss")][1],
+            curvature=curvature,
+            clip=EXACT_CLIP if owner.is_squared else CLIP,
+            n_rounds=several_rounds if len(t) else 1,
+        )
+
+    def take(self, moves: Moves) -> tuple[Array, NDArray[np.bool_]]:
+        """Return how far scores (K, rows) move without each person, and which people were clipped."""
+        block, t = self.block, self.t
+        solve, clipped = block.solver(moves.h, self.curvature, self.clip)
+        person_share = block.total(t)
+        s = np.zeros_like(self.loss_gradient)
+        d_lambda, dM = np.zeros((self.S.shape[1], block.people)), np.zeros_like(person_share)
+        for _ in range(self.n_rounds):
+            before = s
+            kappa = self.kappa[:, None] + self.S @ d_lambda
+            r = self.loss_gradient + ((block.spread(kappa) * t)[:, None] * self.gradient).sum(axis=0)  # (3)
+            moved = self.value + (self.gradient * s).sum(axis=1)
+            dz = self.S.T @ block.total(t * (block.spread(self.M[:, None] + dM) - moved))  # (4)
+            pulled = (block.spread(kappa * person_share)[:, None] * moves.Pm).sum(axis=0)
+            s = solve(r, -pulled - (block.spread(dz)[:, None] * moves.Q).sum(axis=0))  # (5)
+            if np.abs(s - before).max(initial=0.0) <= SETTLED * np.abs(s).max(initial=0.0):
                 break
-            felt = r + (v * s).sum(axis=1)
-            eta = block.total((moves.Q * felt).sum(axis=1)) - station.mq.T @ (kappas * whole) - station.R @ dz
-            y = block.total((moves.Pm * felt).sum(axis=1)) - station.mm @ (kappas * whole) - station.mq @ dz
+            exerted = r + (self.curvature * s).sum(axis=1)
+            priced = kappa * person_share
+            d_lambda = block.total((moves.Q * exerted).sum(axis=1)) - moves.m_q.T @ priced - moves.R @ dz  # (6)
+            dM = block.total((moves.Pm * exerted).sum(axis=1)) - moves.m_pm @ priced - moves.m_q @ dz  # (7)
         return s, clipped
 
 
-def stations(points: Sequence[At], count: int) -> list[Place]:
-    """Return for every point the two at which P and Q are taken that it lies between, and how far, by weights."""
-    steps = [float(np.linalg.norm(two.W - one.W)) for one, two in pairwise(points)]
-    far, found = np.concatenate([[0.0], np.cumsum(steps)]), list[Place]()
-    while len(found) < len(points):
-        start = stop = len(found)
-        while stop + 1 < len(points) and (points[stop + 1].binds == points[start].binds).all():
-            stop += 1
-        ends = [*range(start, stop, max(1, (stop - start) // count)), stop]
-        for j in range(start, stop + 1):
-            place = max(0, int(np.searchsorted(ends, j)) - 1)
-            a, b = ends[place], ends[min(place + 1, len(ends) - 1)]
-            found.append((b, b, 0.0) if j == b else (a, b, float((far[j] - far[a]) / max(far[b] - far[a], TINY))))
-    return found
+def place_stations(points: Sequence[SolvedPoint], most: int) -> list[Stencil]:
+    """Spread at most so many stations over every run of points at which the same constraints bind."""
+    stencils: list[Stencil] = []
+    while len(stencils) < len(points):
+        first = last = len(stencils)
+        while last + 1 < len(points) and np.array_equal(points[last + 1].binding, points[first].binding):
+            last += 1
+        places = np.linspace(first, last, min(most, last - first + 1))
+        nodes = tuple(dict.fromkeys(np.rint(places).astype(int).tolist()))
+        position = _arc_lengths(points[first : last + 1])
+        at_nodes = position[[node - first for node in nodes]]
+        for where in position:
+            stencils.append(Stencil(nodes, lagrange_weights(at_nodes, where)))
+    return stencils
+
+
+def _arc_lengths(points: Sequence[SolvedPoint]) -> Array:
+    """Return how far along the path every point is, by the distance of weights."""
+    W = np.stack([point.W for point in points])
+    steps = np.linalg.norm(np.diff(W, axis=0).reshape(len(W) - 1, W[0].size), axis=1)
+    apart = np.maximum(steps, LEAST_STEP * max(float(steps.sum()), LEAST_STEP))  # equal points lie apart too
+    return np.concatenate([[0.0], np.cumsum(apart)])

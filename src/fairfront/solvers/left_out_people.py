@@ -16,7 +16,7 @@ Ints = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class PeopleBlock:
     """Sorted rows of ``people`` people with m rows each, which are left out together."""
 
     rows: Ints | slice
@@ -70,7 +70,7 @@ class Block:
         return solve, clipped
 
 
-def people_blocks(person: Ints | None, ends: Ints, size: int) -> list[Block]:
+def people_blocks(person: Ints | None, ends: Ints, size: int) -> list[PeopleBlock]:
     """Cut rows into blocks of whole people with about ``size`` rows; None: every row is another person.
 
     Blocks of single rows end where a cell does, if that leaves a quarter of them: their rows count in few averages.
@@ -80,12 +80,12 @@ def people_blocks(person: Ints | None, ends: Ints, size: int) -> list[Block]:
         while (a := cuts[-1]) < n:
             whole = ends[(ends >= a + size // 4) & (ends <= a + size)]
             cuts.append(int(whole[-1]) if len(whole) else min(a + size, n))
-        return [Block(slice(a, b), b - a) for a, b in pairwise(cuts)]
+        return [PeopleBlock(slice(a, b), b - a) for a, b in pairwise(cuts)]
     order = np.argsort(person, kind="stable")
     _, first, counts = np.unique(person[order], return_index=True, return_counts=True)
     found = []
     for m in np.unique(counts).tolist():
         rows, some = order[first[counts == m][:, None] + np.arange(m)], max(1, size // m)
         parts = (rows[a : a + some] for a in range(0, len(rows), some))
-        found += [Block(part.reshape(-1), len(part), m) for part in parts]
+        found += [PeopleBlock(part.reshape(-1), len(part), m) for part in parts]
     return found

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.optimize import brentq
@@ -13,7 +14,7 @@ from scipy.optimize import brentq
 from ..exceptions import FairfrontWarning
 from ..objectives import Array
 from ..problems import FirstOrder, LinearProblem, SecondOrder, WeightedFit
-from ..validation import check_choice, check_count, check_flag, check_positive
+from ..validation import check_count, check_positive, check_seed, refuse
 from .base import (
     TARGETS,
     Accepted,
@@ -21,7 +22,6 @@ from .base import (
     History,
     OnPoint,
     Outcome,
-    Path,
     Request,
     Solved,
     Solver,
@@ -30,56 +30,48 @@ from .base import (
     check_needs,
     tops,
 )
-from .hard_points import approach, past_zero, restarted, unrounded
-from .knots import (
-    OnKnot,
-    alike,
-    first_knot,
-    foreseen,
-    is_optimum,
-    knot_solver,
-    plain_training,
-    refine,
-    settled,
-    solve_caps,
-    solve_knot,
-    unheard,
-)
-from .sqp import PRECISE, Knot, KnotSolver
+from .path import PathSolver
+from .points import CapLine, PathPoint, Restarts, judged, settle, with_bounds
+from .refinement import refine
+from .sqp import ExactTolerances, FixedCaps, Iterate, PointSolver
+from .training import train
 
-WALK = 8  # steps from unconstrained training to caps where a jump may have ended in a worse local optimum
+WALK = 8  # steps from unconstrained training to caps where a jump may have ended in a worse optimum
 NO_GAP = 1e-12  # worst gap of unconstrained training, as a share of the loss without weights, that is none
 ON_LEVEL = 1e-6  # share to which the level of a preference is bracketed before its point is solved
+ON_LINE = 0.995  # share to which all pi_i h_i of a point on its preference line agree
+AUTOMATIC_RESTARTS = 2  # of points whose bound is far, unless told otherwise
+FAR = 1e-2  # distance of a bound, as a share of the range of losses, from which points are restarted
 
 
 @dataclass(frozen=True)
 class Newton(Solver):
-    """Sequential quadratic programming along the cap on the gaps, warm started from point to point.
+    """Sequential quadratic programming along the cap on the gaps; most points by interpolation.
 
     Parameters
     ----------
     tol : float
         Largest KKT residual of a solved point (stationarity with columns at unit scale, violation,
-        complementarity), relative to the plain loss.
+        complementarity), relative to the unconstrained loss. Certificates ask for 1e-7 at least.
     max_iter : int, most steps per point
-    restarts : int, for surrogates that are not convex: further starts of every point, of which the best is kept
+    restarts : int or "auto"
+        Random starts of every point that is not certified, of which the best end is kept; by default
+        2 where the lower bound on its loss leaves room for a much better point.
     overshoot : float
-        How far to go on past a zero gap, as a share of the gap of unconstrained training: a zero loss gap is not a
-        zero rate gap.
+        How far to go on past a zero gap, as a share of the gap of unconstrained training: a zero loss
+        gap is not a zero rate gap.
     no_group_worse : float, optional
-        Forbid any compared group a loss (or rate) worse than under unconstrained training by more than this.
-    one_sided : bool, counts only gaps of a group above the reference, not below it, and no pairs of other groups
-    path : {"worst_gap", "proportional"}
-        How caps shrink: one cap on the worst gap of each notion, or all gaps in proportion.
+        Forbid any compared group a loss (or rate) worse than under unconstrained training by more
+        than this.
+    random_state : int, seed of restarts
     """
 
     tol: float = 1e-9
     max_iter: int = 60
-    restarts: int = 0
+    restarts: int | Literal["auto"] = "auto"
     overshoot: float = 0.0
     no_group_worse: float | None = None
-    one_sided: bool = False
-    path: Path = "worst_gap"
+    random_state: int = 0
     name: ClassVar[str] = "newton"
     needs: ClassVar[tuple[type, ...]] = (FirstOrder, SecondOrder, WeightedFit)
     accepts: ClassVar[frozenset[Accepted]] = frozenset({"preferences", "caps"})
@@ -87,45 +79,36 @@ class Newton(Solver):
     def __post_init__(self) -> None:
         check_positive(self.tol, "tol")
         check_count(self.max_iter, "max_iter")
-        check_count(self.restarts, "restarts", least=0)
+        if isinstance(self.restarts, str):
+            if self.restarts != "auto":
+                raise refuse("restarts", self.restarts, "a whole number of at least 0, or 'auto'")
+        else:
+            check_count(self.restarts, "restarts", least=0)
         check_positive(self.overshoot, "overshoot", zero=True)
         if self.no_group_worse is not None:
             check_positive(self.no_group_worse, "no_group_worse", zero=True)
-        check_flag(self.one_sided, "one_sided")
-        check_choice(self.path, "path", get_args(Path))
+        check_seed(self.random_state)
 
-    def stated(self, problem: LinearProblem) -> LinearProblem:
-        """Return the problem, with one-sided gaps, group minus reference, where asked for."""
-        if not self.one_sided:
-            return problem
-        algebra = problem.algebra
-        assert algebra.signs is not None
-        assert algebra.notion_of is not None
-        inner = np.asarray((algebra.signs > 0).any(axis=1))  # what some contrast starts from; references never are
-        kept = np.asarray(~((algebra.signs < 0) & inner[:, None]).any(axis=0))
-        names = ("loss", *(name for name, keep in zip(algebra.names[1:], kept, strict=True) if keep))
-        rows = replace(algebra, names=names, B=algebra.B[kept], b=algebra.b[kept], two_sided=np.zeros(sum(kept), bool))
-        return problem.with_algebra(replace(rows, notion_of=algebra.notion_of[kept], signs=algebra.signs[:, kept]))
+    @property
+    def tolerances(self) -> ExactTolerances:
+        return ExactTolerances(kkt=self.tol, max_iter=self.max_iter)
 
     def trace(self, problem: LinearProblem, request: Request, on_point: OnPoint) -> list[Solved]:
-        """Return even points, points where the path bends, or one per preference; plain training is among them."""
+        """Return even points, points where the path bends, or one per preference; training is among them."""
         check_needs(self, problem)
-        asked, pi = request.targets(problem.algebra.names, least=2)
+        asked, preferences = request.targets(problem.algebra.names, least=2)
         count = asked or request.n_points
-        total = count or TARGETS
-        solved = itertools.count(1)
-
-        def on_knot(knot: Knot) -> None:
-            done = next(solved)
-            on_point(min(done, total), f"{done} points solved", total)
-
+        listener = _counter(on_point, count or TARGETS)
         work = self.working(problem)
-        knots = newton_path(work, self, count, pi, on_knot)
-        if work.loss != problem.loss:
-            knots = unrounded(self, problem.framed(), knots[0 if pi is None else -1], knots, self.path)
-        if count is not None and pi is None:
-            _warn_of_fewer(knots, count, problem.framed())
-        return solved_points(work, knots)
+        solver, plain = train(work, self.tolerances, self.no_group_worse)
+        _warn_if_separable(solver, plain)
+        if preferences is not None:
+            points = preferred(solver, plain, preferences, listener)
+            return [*_as_solved(work, solver, points, preferences), *_as_solved(work, solver, [plain])]
+        path = CapPath.traced(self, solver, plain, count, listener)
+        if count is not None:
+            _warn_of_fewer(path.points, count, solver)
+        return _as_solved(work, solver, path.points)
 
     def beyond(self, problem: LinearProblem, solved: list[Solved], share: float) -> list[Solved]:
         """Return points past zero that continue a path of this solver to zero.
@@ -133,176 +116,306 @@ class Newton(Solver):
         Parameters
         ----------
         problem, solved : what was traced, and its points
-        share : how far to go on, as a share of the plain gap
+        share : how far to go on, as a share of the gap of unconstrained training
         """
         work = self.working(problem)
-        if work.loss != problem.loss or not isinstance(solved[0], Knot) or not isinstance(solved[-1], Knot):
+        ends = solved[0], solved[-1]
+        if work.loss != problem.loss or not ends[1].status.solved or ends[1].multipliers is None:
             return []
-        W = work.from_user(np.stack([solved[0].W, solved[-1].W]))
-        solver = knot_solver(self, work, W[0])
-        start, last = (replace(knot, W=w) for knot, w in zip((solved[0], solved[-1]), W, strict=True))
-        return solved_points(work, past_zero(solver, share, last, start, TARGETS)) if last.status.solved else []
+        W = work.from_user(np.stack([point.W for point in ends]))
+        solver, plain = train(work, self.tolerances, self.no_group_worse, start=W[0])
+        caps = np.zeros_like(plain.solution.caps)
+        (last,) = solver.evaluate(W[1:], np.asarray(ends[1].multipliers)[None], caps[None])
+        points = past_zero(solver, share, PathPoint(0.0, last), plain, TARGETS)
+        return _as_solved(work, solver, points)
 
     def solve(self, problem: Any, aim: Aim) -> Outcome:
+        """Solve single points: one for each preference or each row of caps."""
         check_needs(self, problem)
         target = aim.target
         assert target is not None
-        begin = None if aim.start is None else aim.start.reshape(-1, problem.K, problem.d)[0]
-        plain = plain_training(self, problem, begin)[0]
-        solver = knot_solver(self, problem, plain)
-        first = first_knot(solver, plain)
+        start = None if aim.start is None else aim.start.reshape(-1, problem.K, problem.d)[0]
+        solver, plain = train(problem, self.tolerances, self.no_group_worse, start)
         if target.by_preference.all():
-            knots = preferred(solver, first, target.pi)
+            points = preferred(solver, plain, target.pi)
         else:
-            knots = [one_cap(solver, first, caps) for caps in target.caps]
-        if aim.exact is not None and aim.exact.loss != problem.loss:
-            knots = unrounded(self, aim.exact, first, knots)
-        W, L = np.stack([k.W for k in knots]), np.stack([k.L for k in knots])
+            points = [one_cap(solver, plain, caps) for caps in target.caps]
+        W = np.stack([point.solution.W for point in points])
+        L = np.stack([point.solution.L for point in points])
         objectives = problem.algebra.objectives(L)
-        begun = problem.algebra.objectives(first.L[None])
-        history = tuple(History.of_objectives(np.vstack([begun, h[None]])) for h in objectives)
-        n_iter = np.array([k.n_iter for k in knots], dtype=np.intp)
-        status = tuple(k.status for k in knots)
+        first = problem.algebra.objectives(plain.solution.L[None])
+        history = tuple(History.of_objectives(np.vstack([first, row[None]])) for row in objectives)
+        n_iter = np.array([point.solution.n_iter for point in points], dtype=np.intp)
+        status = tuple(point.status for point in points)
         return Outcome(W, L, objectives, status, n_iter, history, int(n_iter.sum()) + 1)
 
 
-def newton_path(
-    problem: LinearProblem,
-    newton: Newton,
-    n_points: int | None = None,
-    preferences: Array | None = None,
-    on_knot: OnKnot = unheard,
-) -> list[Knot]:
-    """Solve plain training and the points after it: one per preference, ``n_points`` evenly, or as many as it bends."""
-    plain = plain_training(newton, problem)[0]
-    solver = knot_solver(newton, problem, plain)
-    start = first_knot(solver, plain)
-    if problem.loss.smooth and start.kkt <= PRECISE and not is_optimum(solver, start):
+OnPathPoint = Callable[[PathPoint], None]
+
+
+def _counter(on_point: OnPoint, total: int) -> OnPathPoint:
+    """Return a listener that reports how many points are solved."""
+    counted = itertools.count(1)
+
+    def listen(point: PathPoint) -> None:
+        done = next(counted)
+        on_point(min(done, total), f"{done} points solved", total)
+
+    return listen
+
+
+def _unheard(point: PathPoint) -> None:
+    """Listen to nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class CapPath:
+    """The frontier as a function of the cap: solved points, and anchors to interpolate from.
+
+    points    from unconstrained training to the smallest gap, and past zero if asked for
+    anchors   points that keep a Hessian
+    """
+
+    path_solver: PathSolver
+    points: list[PathPoint]
+    anchors: list[PathPoint]
+
+    @classmethod
+    def traced(
+        cls,
+        newton: Newton,
+        solver: PointSolver,
+        plain: PathPoint,
+        n_points: int | None,
+        listener: OnPathPoint,
+    ) -> CapPath:
+        """Trace even points, or as many as the curve bends."""
+        n_gaps = solver.n_gaps
+        top = solver.with_guard_caps(tops(solver.algebra, plain.solution.caps[:n_gaps], "worst_gap"))
+        line = CapLine(np.zeros_like(top), top)
+        plain = replace(plain, solution=replace(plain.solution, caps=top))
+        path_solver = PathSolver(solver, line, listener)
+        count = max(n_points or TARGETS, 2)
+        anchors, points = path_solver.trace(plain, count)
+        points = settle(solver, points, Restarts(0, newton.random_state))
+        if n_points is None:
+            anchors, points = refine(path_solver, anchors, points)
+        points = _restarted(newton, solver, with_bounds(solver, points))
+        if newton.overshoot > 0.0:
+            points += past_zero(solver, newton.overshoot, points[-1], plain, count - 1)
+        return cls(path_solver, points, anchors)
+
+    def at(self, share: float) -> PathPoint:
+        """Solve one more point; interpolation leaves about two passes over the data to do."""
+        path_solver = self.path_solver
+        solved = path_solver.together([*self.anchors, *self.points], self.anchors, [share])
+        point = solved[0] if solved else path_solver.anchor(self.anchors, share)
+        return with_bounds(path_solver.solver, [*self.points, point])[-1]
+
+
+def _restarted(newton: Newton, solver: PointSolver, points: list[PathPoint]) -> list[PathPoint]:
+    """Start uncertified points anew from random weights: all, or those whose bound is far."""
+    if newton.restarts != "auto":
+        return settle(solver, points, Restarts(newton.restarts, newton.random_state))
+    losses = [solver.loss(point.solution) for point in points]
+    width = FAR * (max(losses) - min(losses))
+    if all(loss - point.bound <= width for loss, point in zip(losses, points, strict=True)):
+        return points
+    settled = settle(solver, points, Restarts(AUTOMATIC_RESTARTS, newton.random_state))
+    return with_bounds(solver, settled)
+
+
+def _warn_if_separable(solver: PointSolver, plain: PathPoint) -> None:
+    """Say so where unconstrained training has no certain optimum."""
+    at = plain.solution
+    precise = at.kkt <= solver.tolerances.certificate
+    if solver.problem.loss.smooth and precise and not plain.certified:
         warnings.warn(
-            f"unconstrained training has no certain optimum at ridge {float(problem.algebra.p[-1]):.3g}: labels can be "
-            "separated, so that weights grow without end, or columns are nearly collinear; weights are those of an "
-            "early stop, and such points are not certified: give a larger ridge.",
+            f"unconstrained training has no certain optimum at ridge {float(solver.algebra.p[-1]):.3g}: "
+            "labels can be separated, so that weights grow without end, or columns are nearly collinear; "
+            "weights are those of an early stop, and such points are not certified: give a larger ridge.",
             FairfrontWarning,
             stacklevel=2,
         )
-    if preferences is not None:
-        return [*preferred(solver, start, preferences, on_knot), start]
-    top = tops(problem.algebra, start.caps, newton.path)
-    start = replace(start, caps=top)
-    shares = np.linspace(1.0, 0.0, max(n_points or TARGETS, 2))[1:]
-    knots = settled(solver, [start, *spread_to_floor(solver, start, shares, top, on_knot)])
-    if n_points is None:
-        knots = settled(solver, refine(solver, knots, top, on_knot), tried=knots)
-    if newton.restarts:
-        knots = settled(solver, [knots[0], *(restarted(solver, knot, newton.restarts) for knot in knots[1:])])
-    if newton.overshoot > 0:
-        knots += past_zero(solver, newton.overshoot, knots[-1], start, len(shares))
-    return knots
 
 
-def _warn_of_fewer(knots: list[Knot], count: int, problem: LinearProblem) -> None:
+def _warn_of_fewer(points: list[PathPoint], count: int, solver: PointSolver) -> None:
     """Say so where fewer different points were solved than asked for, and why."""
-    found, last = len({knot.W.tobytes() for knot in knots if knot.status.solved}), knots[-1]
-    if found >= count:
+    distinct = {point.solution.W.tobytes() for point in points if point.status.solved}
+    if len(distinct) >= count:
         return
-    L = problem.values(np.stack([0.0 * last.W, knots[0].W, last.W]))
-    _, plain, worst = problem.algebra.worst(L).max(axis=1).tolist()
-    if plain <= NO_GAP * float(problem.algebra.p @ L[0]):  # nothing is to be lowered
+    plain, last = points[0].solution, points[-1]
+    L = solver.problem.values(np.stack([0.0 * plain.W, plain.W, last.solution.W]))
+    gaps = solver.algebra.worst(L).max(axis=1)
+    if gaps[1] <= NO_GAP * float(solver.algebra.p @ L[0]):  # nothing is to be lowered
         return
     warnings.warn(
-        f"{count} points were asked for, and {found} different ones were solved: the path ends at a worst gap of "
-        f"{worst:.3g} with the status {last.status.value!r}; points beyond it could not be placed.",
+        f"{count} points were asked for, and {len(distinct)} different ones were solved: the path ends at "
+        f"a worst gap of {gaps[2]:.3g} with the status {last.status.value!r}; points beyond it could not "
+        "be placed.",
         FairfrontWarning,
         stacklevel=2,
     )
 
 
-def solved_points(work: LinearProblem, knots: list[Knot]) -> list[Solved]:
+def _as_solved(
+    work: LinearProblem,
+    solver: PointSolver,
+    points: list[PathPoint],
+    preferences: Array | None = None,
+) -> list[Solved]:
     """Return points in the users' units."""
-    W = work.to_user(np.stack([knot.W for knot in knots])) if knots else ()
-    return [replace(knot, W=w) for w, knot in zip(W, knots, strict=True)]
+    if not points:
+        return []
+    W = work.to_user(np.stack([point.solution.W for point in points]))
+    if preferences is None:
+        preferences = np.full((len(points), work.algebra.m), np.nan)
+    return [
+        Solved(
+            weights,
+            point.status,
+            pi,
+            L=point.solution.L,
+            multipliers=point.solution.multipliers,
+            kkt=point.solution.kkt,
+            certified=point.certified,
+        )
+        for weights, point, pi in zip(W, points, preferences, strict=True)
+    ]
 
 
-def follow(solver: KnotSolver, start: Knot, caps: Array, on_knot: OnKnot = unheard) -> list[Knot]:
-    """Solve for every row of ``caps`` (N, q) in turn; end where they can be met no more."""
-    knots = [start]
-    for row in caps:
-        knot = solve_caps(solver, foreseen(solver, knots, row), row)
-        knot = knot if knot.status.solved else approach(solver, replace(knots[-1], single=knot.single), row)
-        if knot.status is Status.FLOOR:
-            return [*knots[1:], knot]
-        knots[-1] = replace(knots[-1], factor=None)  # which only the next knot needs
-        knots.append(knot)
-        on_knot(knot)
-    return knots[1:]
+def one_cap(solver: PointSolver, plain: PathPoint, caps: Array) -> PathPoint:
+    """Solve for one cap on every gap (n_gaps,), or end at the smallest gaps that can be reached.
 
-
-def spread_to_floor(solver: KnotSolver, start: Knot, shares: Array, top: Array, on_knot: OnKnot) -> list[Knot]:
-    """Follow even caps to zero; if they end at a floor above it, space them evenly down to the floor instead."""
-    knots = follow(solver, start, shares[:, None] * top, on_knot)
-    if not knots or knots[-1].status is not Status.FLOOR:
-        return knots
-    floor, start = alike([knots[-1], start])
-    caps = floor.caps + shares[:-1, None] * (top - floor.caps)
-    return [*follow(solver, start, caps, on_knot), floor]
-
-
-def one_cap(solver: KnotSolver, first: Knot, caps: Array) -> Knot:
-    """Solve for one row of caps, or end at the smallest gaps that can be reached.
-
-    A certified point is the answer. Otherwise a jump may have ended in a worse local optimum than the path from plain
-    training leads to, so the path is followed as well and the smaller loss kept.
+    A certified point is the answer. Otherwise a jump may have ended in a worse local optimum than the
+    path from unconstrained training leads to, so the path is followed as well and the smaller loss
+    kept.
     """
-    if (first.caps <= caps).all():
-        return first
-    begun = replace(first, caps=np.maximum(tops(solver.algebra, first.caps, "worst_gap"), caps))
-    found = follow(solver, begun, caps[None])[-1]
+    first = plain.solution.caps
+    end = solver.with_guard_caps(caps)
+    if (first <= end).all():
+        return plain
+    top = solver.with_guard_caps(tops(solver.algebra, first[: solver.n_gaps], "worst_gap"))
+    line = CapLine(end, np.maximum(top - end, 0.0))
+    start = replace(plain, solution=replace(plain.solution, caps=line.caps(1.0)))
+    path_solver = PathSolver(solver, line, _unheard)
+    found = path_solver.follow(start, [0.0])[-1]
     if not found.certified and found.status is not Status.FLOOR:
-        shares = np.linspace(0.0, 1.0, WALK + 1)[1:, None]
-        other = follow(solver, begun, (1.0 - shares) * begun.caps + shares * caps)[-1]
-        better = other.status.solved and solver.loss(other) < solver.loss(found)
-        found = other if better and other.status is not Status.FLOOR else found
-    return replace(found, status=Status.OUT_OF_REACH) if found.status is Status.FLOOR else found
+        shares = np.linspace(1.0, 0.0, WALK + 1)[1:]
+        other = path_solver.follow(start, shares.tolist())[-1]
+        is_end = other.share == 0.0 and other.status.solved
+        if is_end and solver.loss(other.solution) < solver.loss(found.solution):
+            found = other
+    out_of_reach = found.share > 0.0 or not found.status.solved
+    return replace(found, status=Status.OUT_OF_REACH) if out_of_reach else found
 
 
-def preferred(solver: KnotSolver, start: Knot, preferences: Array, on_knot: OnKnot = unheard) -> list[Knot]:
-    """Solve one point per preference, from the least to the most demanding, each from the last."""
-    order = np.argsort((preferences[:, 1:] / preferences[:, :1]).max(axis=1), kind="stable")
-    found: dict[int, Knot] = {}
-    last = start
-    for i in order:
-        knot = solve_knot(solver, replace(last, level=np.nan), Target.from_preferences(preferences[i : i + 1]))
-        found[int(i)] = knot = knot if knot.status.solved else _the_long_way(solver, start, preferences[i])
-        last = knot if knot.status.solved else last
-        on_knot(knot)
-    return [found[i] for i in range(len(preferences))]
+def solve_down(
+    newton: Newton, problem: LinearProblem, start: Array, caps: Array
+) -> tuple[Array, Array]:
+    """Return weights (K, d) of training from a start, and of points (N, K, d) down rows of caps.
 
-
-def _the_long_way(solver: KnotSolver, start: Knot, pi: Array) -> Knot:
-    """Follow the caps of a preference down to those at the plain loss, which are tighter than it asks, and come back.
-
-    Where they end at a floor above the preference line, the floor is the nearest point; otherwise the level with
-    pi_1 loss(level) = level lies between that of the last point and that of unconstrained training.
+    Where caps cannot be met, the point is the one with the smallest gaps, and so are those with
+    smaller caps.
     """
-    algebra, target = solver.algebra, Target.from_preferences(pi[None])
+    solver, plain = train(problem, newton.tolerances, newton.no_group_worse, start)
+    trained, W, point = plain.solution.W, [], plain
+    at_floor = False
+    for row in caps:
+        end = solver.with_guard_caps(row)
+        if not at_floor or (end >= point.solution.caps).all():
+            begin = np.maximum(point.solution.caps, end)
+            line = CapLine(end, begin - end)
+            known = replace(point, share=1.0, solution=replace(point.solution, caps=begin))
+            point = PathSolver(solver, line, _unheard).follow(known, [0.0])[-1]
+            at_floor = point.share > 0.0
+        W.append(point.solution.W)
+    return trained, np.array(W).reshape(len(caps), *trained.shape)
+
+
+def preferred(
+    solver: PointSolver, plain: PathPoint, preferences: Array, listener: OnPathPoint = _unheard
+) -> list[PathPoint]:
+    """Solve one point per preference (R, m), from the least to the most demanding, each from the last."""
+    order = np.argsort((preferences[:, 1:] / preferences[:, :1]).max(axis=1), kind="stable")
+    solved: dict[int, PathPoint] = {}
+    last = plain.solution
+    for i in order.tolist():
+        point = _solve_preference(solver, replace(last, level=np.nan), preferences[i])
+        if not point.status.solved:
+            point = _along_the_caps(solver, plain, preferences[i])
+        if point.status.solved:
+            last = replace(point.solution, factor=None)
+        solved[i] = point
+        listener(point)
+    return [solved[i] for i in range(len(preferences))]
+
+
+def _solve_preference(solver: PointSolver, start: Iterate, pi: Array) -> PathPoint:
+    """Solve for one preference, and say whether its line was met."""
+    goal = solver.preference(pi)
+    at = solver.solve(start, goal)
+    if not solver.is_solved(at) and start.factor is not None:
+        again = solver.solve(replace(start, factor=None), goal)
+        at = again if again.kkt < at.kkt else at
+    point = judged(solver, PathPoint(np.nan, at))
+    if not point.status.solved:
+        return point
+    if not np.any(at.multipliers[: solver.n_gaps]):
+        return replace(point, status=Status.NEAREST)
+    levels = pi * solver.algebra.objectives(at.L[None])[0]
+    on_line = levels.min() >= ON_LINE * levels.max()
+    return replace(point, status=Status.LINE if on_line else Status.CHEBYSHEV)
+
+
+def _along_the_caps(solver: PointSolver, plain: PathPoint, pi: Array) -> PathPoint:
+    """Follow the caps of a preference down to those at the unconstrained loss, and come back.
+
+    These are tighter than it asks. Where they end at a floor above the preference line, the floor is
+    the nearest point; otherwise the level with pi_1 loss(level) = level lies between that of the last
+    point and that of unconstrained training.
+    """
+    target, algebra = Target.from_preferences(pi[None]), solver.algebra
 
     def caps_at(level: float) -> Array:
-        return np.asarray(target.caps_at(algebra, np.array([level]))[0])
+        return solver.with_guard_caps(target.caps_at(algebra, np.array([level]))[0])
 
-    def levels(knot: Knot) -> Array:
-        return np.asarray(pi * algebra.objectives(knot.L[None])[0])
+    def levels(at: Iterate) -> Array:
+        return np.asarray(pi * algebra.objectives(at.L[None])[0])
 
-    plain = levels(start)
-    begun = replace(start, factor=None, caps=caps_at(float(plain.max())))
-    near = follow(solver, begun, caps_at(float(plain[0]))[None])[-1]
-    now = levels(near)
-    if now[0] <= now[1:].max():
-        return replace(near, status=Status.OUT_OF_REACH, pi=pi)
-    last = [near]
+    first = levels(plain.solution)
+    start, end = caps_at(float(first.max())), caps_at(float(first[0]))
+    line = CapLine(end, np.maximum(start - end, 0.0))
+    begin = replace(plain, solution=replace(plain.solution, caps=start, factor=None))
+    near = PathSolver(solver, line, _unheard).follow(begin, [0.0])[-1]
+    reached = levels(near.solution)
+    if reached[0] <= reached[1:].max():
+        return replace(near, share=np.nan, status=Status.OUT_OF_REACH)
+    last = [near.solution]
 
     def missed(level: float) -> float:
-        last.append(solve_caps(solver, last[-1], caps_at(level)))
+        last.append(solver.solve(replace(last[-1], factor=None), FixedCaps(caps_at(level))))
         return float(levels(last[-1])[0]) - level
 
-    level = brentq(missed, float(now[1:].max()), float(plain.max()), rtol=ON_LEVEL)
-    return solve_knot(solver, replace(last[-1], level=level), target)
+    level = brentq(missed, float(reached[1:].max()), float(first.max()), rtol=ON_LEVEL)
+    return _solve_preference(solver, replace(last[-1], level=level, factor=None), pi)
+
+
+def past_zero(
+    solver: PointSolver, overshoot: float, last: PathPoint, plain: PathPoint, count: int
+) -> list[PathPoint]:
+    """Go on past zero: every gap at minus a growing share of what it was under unconstrained training."""
+    n_gaps = solver.n_gaps
+    z = solver.algebra.gaps(plain.solution.L[None])[0]
+    n_steps = max(3, int(np.ceil(count * overshoot)) + 1)
+    points, at = list[PathPoint](), replace(last.solution, factor=None)
+    for share in np.linspace(0.0, overshoot, n_steps)[1:]:
+        b = solver.constraints.b.copy()
+        b[:n_gaps] -= share * z
+        beyond = replace(solver, constraints=replace(solver.constraints, b=b))
+        at = beyond.solve(at, FixedCaps(np.zeros(len(b))))
+        point = judged(beyond, PathPoint(-float(share), at))
+        if not point.status.solved:
+            break
+        points.append(replace(point, status=Status.PAST))
+    return points

@@ -55,7 +55,7 @@ from .descent import (
     descend,
 )
 from .forecasts import Forecast, WeightedPoint, descent_forecast, slide_forecast
-from .hard_points import polished
+from .polish import polished
 from .preferences import even_gaps, largest_gaps, preferences_through
 from .run_log import Statuses, all_running, mark
 
