@@ -21,7 +21,7 @@ BENCHMARKS = {
     "engine": "speed.engine:sections",
     "preferences": "speed.engine:preferences",
     "newton": "speed.newton:sections",
-    "hinges": "speed.newton:hinges",
+    "hinges": "speed.hinge:sections",
     "held_out": "speed.held_out:sections",
     "threads": "speed.threads:sections",
     "poisson": "speed.poisson:sections",

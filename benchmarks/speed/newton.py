@@ -16,9 +16,6 @@ from ..optimum import capped_optimum
 from ..report import Section, Table
 from .process import medians
 
-POINTS = 8
-"""Points of the traces that are compared on hinges."""
-
 
 def settings() -> dict[str, tuple[Rows, dict[str, Any]]]:
     """Return rows and options by name; sensitive columns are not in X but for the paper's 13 columns."""
@@ -120,34 +117,3 @@ def sections(quick: bool) -> list[Section]:
     rows = [row(name, *given, points=1 if quick else 5) for name, given in settings().items()]
     breadth = Section("solvers", "Newton tracer: other data, notions, losses", [text, Table(head, rows)])
     return [price(quick), breadth]
-
-
-HINGES = ("Adult one-hot, sex", "Adult 13 columns, sex", "COMPAS, sex", "German credit, age")
-
-
-def hinges(quick: bool) -> list[Section]:
-    """Measure what it costs to solve the hinge itself instead of one whose kink is rounded over 0.2."""
-    known, rows = settings(), []
-    for name in HINGES[2:] if quick else HINGES:
-        data, asked = known[name]
-
-        def traced(loss: str, solver: str, data: Rows = data, asked: dict[str, Any] = asked) -> ff.Frontier:
-            options = {"sensitive_features": data.groups, "loss": loss, "solver": solver, **asked}
-            return ff.trace(data.X, data.y, n_points=POINTS, progress=False, **options)
-
-        for solver in ("newton", "pb_pdo"):
-            losses = ("hinge", "smoothed_hinge")
-            jobs = {loss: lambda loss=loss, solver=solver: traced(loss, solver) for loss in losses}
-            found = medians(1 if quick else 3, jobs, time.process_time, first=0)
-            front = traced("hinge", solver)
-            solved = sum(ff.Status(status).solved for status in front.status)
-            rows.append([name, solver, len(front), f"{solved} / {int(front.certified.sum())}",
-                         *(f"{found[loss]:.2f} s" for loss in losses), f"{found['hinge'] / found['smoothed_hinge']:.1f}"])  # fmt: skip
-    text = (
-        f"Linear SVM, equal opportunity, {POINTS} points: processor seconds of a trace with the hinge, each of whose points is "
-        "solved for the loss itself ([how](../method.md#losses-with-a-kink)), and with the smoothed hinge, which is the hinge "
-        "rounded over 0.2. Both solvers finish a point with the same Newton steps, one point after another; PB-PDO does not "
-        "certify. How far points are from an independent optimum is held by tests."
-    )
-    head = ["data", "solver", "points", "solved / certified", "hinge", "smoothed hinge", "ratio"]
-    return [Section("solvers", "Hinge: what the kinks cost", [text, Table(head, rows)])]

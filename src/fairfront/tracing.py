@@ -97,7 +97,8 @@ def trace(
         without it, with its caps kept: the evaluation "held_out", which rules choose on. None makes it where it is a
         Newton step in closed form that costs less than the trace (smooth losses, dense rows in memory, at most 500
         weights and about half a million rows), and goes on past zero where the smallest gap of rates is at the end.
-        True makes it elsewhere too, from 10 folds, or those of an estimator; {"approval_rate": 0.7} at that rate.
+        True makes it elsewhere too, from 10 folds (5 of a hinge), or those of an estimator; {"approval_rate": 0.7} at
+        that rate.
     person : array of shape (n,), optional
         Who each row is, where people have several: held-out scores are those without all rows of the person, folds
         of an estimator keep people together, and intervals are those of people. It is not kept.
@@ -167,6 +168,7 @@ def trace_problem(
     request = Request(preferences, n_points, random_state, trajectory)
     with progress_bar(progress, "tracing") as bar:
         points = chosen.trace(stated, request, bar.update)
+        held_out = None if held_out is None else replace(held_out, on_fold=bar.update)
         front = assemble(stated, chosen, points, held_out)
         if trajectory is not None:
             front = replace(front, visited=trajectory.visited())

@@ -83,6 +83,12 @@ def test_rules_in_rates_are_for_rows_in_memory() -> None:
         ff.trace(far(X), far(y), **far(rows), units="rates")
 
 
+def test_a_hinge_is_for_rows_in_memory() -> None:
+    X, y, rows, options = given("hinge")
+    with pytest.raises(InputError, match="loss='hinge' needs all rows in memory, found Dask collections"):
+        ff.trace(far(X), far(y), **far(rows), **options)
+
+
 def test_rows_where_x_has_an_empty_partition() -> None:
     X, y, rows, _ = given(n=300)
     frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y, "row": np.arange(300)})

@@ -10,7 +10,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 import fairfront as ff
 from fairfront.problems import estimator_problem, linear_problem
 from fairfront.solvers import Weighting
-from fairfront.solvers.newton import Newton, one_cap
+from fairfront.solvers.cap_path import one_cap
+from fairfront.solvers.newton import Newton
 from fairfront.solvers.search import monotone, next_even, place, search
 from fairfront.solvers.training import train
 from tests.support.searches import searching, trace

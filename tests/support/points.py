@@ -9,7 +9,7 @@ import numpy as np
 
 import fairfront as ff
 from fairfront.problems import LinearProblem
-from fairfront.solvers.newton import CapPath
+from fairfront.solvers.cap_path import CapPath, PathSettings
 from fairfront.solvers.points import PathPoint, judged
 from fairfront.solvers.sqp import FixedCaps, PointSolver
 from fairfront.solvers.training import train
@@ -48,7 +48,8 @@ def trained(newton: ff.Newton, problem: LinearProblem) -> TracedPoint:
 def newton_path(problem: LinearProblem, newton: ff.Newton, n_points: int | None = None) -> list[TracedPoint]:
     """Trace a path of caps; caps are those on gaps alone."""
     solver, plain = train(problem, newton.tolerances, newton.no_group_worse)
-    path = CapPath.traced(newton, solver, plain, n_points, lambda point: None)
+    settings = PathSettings(newton.restarts, newton.random_state, newton.overshoot)
+    path = CapPath.traced(solver, plain, n_points, settings, lambda point: None)
     return [TracedPoint.of(point) for point in path.points]
 
 

@@ -6,40 +6,48 @@ kink, and points that are no minima along their caps.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array, Cells, Objectives
 from ..problems import LinearProblem
 from ..solvers import Newton
-from ..solvers.base import Mask, tops
-from ..solvers.newton import solve_down
+from ..solvers.base import Mask, OnPoint, tops
+from ..solvers.cap_path import solve_down
+from ..solvers.hinge import HingePoint
+from ..solvers.hinge_path import HingeSettings, solved_again
 
 Ints = NDArray[np.intp]
 FOLDS = 10  # five are too few where the path is steep
+HINGE_FOLDS = 5  # points of a hinge are solved again one by one: ten folds would take most of ten traces
+SolveAgain = Callable[[LinearProblem], Array]
+"""Returns the weights (N, K, d) of all points, solved again on a part of the rows."""
 
 
-def deal_folds(cell: Ints, person: Ints | None) -> Ints:
+def deal_folds(cell: Ints, person: Ints | None, n_folds: int = FOLDS) -> Ints:
     """Return a fold for every row: people, or rows, of each cell are shuffled and dealt out like cards."""
     first = np.arange(len(cell)) if person is None else np.unique(person, return_index=True)[1]
     order = np.lexsort((np.random.default_rng(0).random(len(first)), cell[first]))
     fold = np.empty(len(first), dtype=np.intp)
-    fold[order] = np.arange(len(first)) % FOLDS
+    fold[order] = np.arange(len(first)) % n_folds
     return fold if person is None else fold[person]
 
 
-def folds_of(objectives: Objectives, person: Ints | None) -> Ints:
+def folds_of(objectives: Objectives, person: Ints | None, n_folds: int = FOLDS) -> Ints:
     """Return a fold for every sorted row; ``person`` (n,) in the order of the data.
 
     A row whose group is probable is dealt with the cell that most of its weight is in, and its copies stay together.
     """
     cells, copy_of = objectives.layout.cells, objectives.copy_of
     if copy_of is None:
-        return deal_folds(cells.of_sorted, None if person is None else person[cells.order])
+        return deal_folds(cells.of_sorted, None if person is None else person[cells.order], n_folds)
     assert cells.row_weight is not None
     weight = np.zeros((int(copy_of[-1]) + 1, cells.count))
     np.add.at(weight, (copy_of[cells.order], cells.of_sorted), cells.row_weight)
-    return deal_folds(weight.argmax(axis=1), person)[copy_of[cells.order]]
+    return deal_folds(weight.argmax(axis=1), person, n_folds)[copy_of[cells.order]]
 
 
 def too_few_people(cells: Cells, fold: Ints) -> str:
@@ -49,26 +57,36 @@ def too_few_people(cells: Cells, fold: Ints) -> str:
     return "expected two people or more of every group and label that are compared" if alone else ""
 
 
-def fold_scores(
-    problem: LinearProblem, newton: Newton, W: Array, sizes: Array, plain: int, person: Ints | None
-) -> tuple[Array, int]:
-    """Return scores (N, K, n), in the order of the data, of every row by the points solved without its fold.
+@dataclass(frozen=True)
+class FoldScores:
+    """Scores (N, K, n), in the order of the data, of every row by the points solved without its fold."""
 
-    And the number of folds: `FOLDS`, or as many as there are people. ``W`` (K, d) are the weights of plain training,
-    which is the point ``plain``; ``sizes`` (N, q) are the gaps of the points, whose caps are kept; ``person`` (n,) are
-    codes of who stays together.
+    scores: Array
+    n_folds: int
+
+
+def fold_scores(
+    problem: LinearProblem, solve_again: SolveAgain, person: Ints | None, n_folds: int, on_fold: OnPoint
+) -> FoldScores:
+    """Solve the points again without each fold, of which there are as many as people at most.
+
+    Parameters
+    ----------
+    person : array of shape (n,), codes of who stays together, or None
     """
     cells, piece = problem.layout.cells, problem.piece
-    fold = folds_of(problem.objectives, person)
-    n_folds = int(fold.max()) + 1
-    caps = np.stack([tops(problem.algebra, row, "worst_gap") for row in sizes])
-    scores = np.empty((len(caps), problem.K, cells.n))
-    for each in range(n_folds):
+    fold = folds_of(problem.objectives, person, n_folds)
+    count = int(fold.max()) + 1
+    scores: Array | None = None
+    for each in range(count):
         rows = np.flatnonzero(fold == each)
-        points = _solve_again(_without(problem, fold == each), newton, W, caps, plain)
-        found = np.asarray(piece.design.X[rows] @ points.reshape(-1, problem.d).T)
-        scores[:, :, cells.order[rows]] = found.T.reshape(len(caps), problem.K, -1)
-    return problem.objectives.of_data(scores), n_folds
+        W = solve_again(_without(problem, fold == each))
+        scores = np.empty((*W.shape[:2], cells.n)) if scores is None else scores
+        found = np.asarray(piece.design.X[rows] @ W.reshape(-1, problem.d).T)
+        scores[:, :, cells.order[rows]] = found.T.reshape(*W.shape[:2], -1)
+        on_fold(each + 1, f"{each + 1} of {count} folds left out", count)
+    assert scores is not None
+    return FoldScores(problem.objectives.of_data(scores), count)
 
 
 def _without(problem: LinearProblem, left_out: Mask) -> LinearProblem:
@@ -79,13 +97,33 @@ def _without(problem: LinearProblem, left_out: Mask) -> LinearProblem:
     return problem.with_row_weights(weight * np.repeat(scale, np.diff(cells.offsets)))
 
 
-def _solve_again(problem: LinearProblem, newton: Newton, start: Array, caps: Array, plain: int) -> Array:
-    """Return weights (N, K, d) of plain training, from a start, and of points solved one from another down their caps.
+@dataclass(frozen=True)
+class PathAgain:
+    """Solves plain training, from weights (K, d), and points one from another down the caps of their gaps (N, q)."""
 
-    Where caps cannot be met, the point is the one with the smallest gaps, and so are those with smaller caps.
-    """
-    order = np.delete(np.arange(len(caps)), plain)
-    trained, solved = solve_down(newton, problem, start, caps[order])
-    found = np.repeat(trained[None], len(caps), axis=0)
-    found[order] = solved
-    return found
+    newton: Newton
+    start: Array
+    sizes: Array
+    plain: int
+
+    def __call__(self, problem: LinearProblem) -> Array:
+        newton, others = self.newton, np.delete(np.arange(len(self.sizes)), self.plain)
+        caps = np.stack([tops(problem.algebra, row, "worst_gap") for row in self.sizes])
+        known = (newton.tolerances, newton.no_group_worse, self.start, caps[others])
+        trained, solved = solve_down(problem, *known)
+        W = np.repeat(trained[None], len(caps), axis=0)
+        W[others] = solved
+        return W
+
+
+@dataclass(frozen=True)
+class HingeAgain:
+    """Solves points of a hinge, in the problem's coordinates, each from itself, with the caps that it has."""
+
+    newton: Newton
+    points: tuple[HingePoint, ...]
+    plain: int
+
+    def __call__(self, problem: LinearProblem) -> Array:
+        settings = HingeSettings(self.newton.tol, self.newton.no_group_worse)
+        return solved_again(settings, problem, self.points, self.plain)

@@ -1,7 +1,7 @@
 """Held-out figures of training rows: all points judged on scores by models that were solved without the row.
 
 Two mechanisms: leave-one-out in closed form (`solvers.leave_one_out`), and folds (`folds`) where rows are sparse,
-weights many, losses rounded, or a point is no minimum along its caps. Scores live as long as it takes to judge them.
+weights many, losses with a kink, or a point is no minimum along its caps. Scores live as long as judging them takes.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from ..exceptions import InputError, spelled
 from ..measures.cutoffs import Operating
 from ..measures.promises import less_sure
 from ..objectives import Array, Task, predictions_of, rates_of
-from ..objectives.losses import Squared
+from ..objectives.losses import Hinge, Squared
 from ..problems import LinearProblem, Reading
 from ..problems.design import DenseDesign
 from ..problems.fit_rows import Folds, person_codes
 from ..problems.pieces import Piece
 from ..solvers import Newton, Solver, Status
-from ..solvers.base import Request, Solved
+from ..solvers.base import OnPoint, Request, Solved
+from ..solvers.hinge import HingePoint
 from ..solvers.leave_one_out import LeaveOneOut
 from ..solvers.refinement import MOST_POINTS
 from ..solvers.training import with_constraints
 from ..validation import check_choice, counted, is_dask
 from ..validation.inputs import check_labels, check_weights, shape_of, weighted_rows
-from .folds import FOLDS, fold_scores, folds_of, too_few_people
+from .folds import FOLDS, HINGE_FOLDS, HingeAgain, PathAgain, SolveAgain, fold_scores, folds_of, too_few_people
 from .judgement import HeldRows, encode_labels, resolve_attributes, with_notions
 from .models import responses_of
 
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 HELD_OUT = "held_out"
 WEIGHTS, TOGETHER = 500, 200
 """Most weights of a model, and most scores of one person, that are left out in closed form."""
-NARROWEST = 0.02  # width of the kinks of a loss whose folds are solved again
 SCORES = 1 << 25
 """Scores of all rows by the points of a path up to which held-out figures are made unasked."""
 FARTHER = 0.5  # how far past zero a path goes on by itself, as a share of the plain gap
@@ -59,12 +59,16 @@ BEYOND = 2.0
 """How far a left-out score may be beyond the largest score of any row: a factor of 7 in the odds, or behind a log."""
 
 
+def nobody(done: int, note: str, total: int) -> None:
+    """Listen to no progress."""
+
+
 @dataclass(frozen=True, eq=False)
 class HeldOut:
     """Training rows to be judged: labels, groups and weights as they were given, and who each row is.
 
     People are codes in memory. ``closed`` says that the closed form applies, ``asked`` that it is made whatever it
-    costs; ``rule`` places cut-offs.
+    costs; ``rule`` places cut-offs; ``on_fold`` is told how many folds are done.
     """
 
     rows: tuple[Any, Any, Any]
@@ -73,6 +77,7 @@ class HeldOut:
     closed: bool
     asked: bool
     rule: Operating | None = None
+    on_fold: OnPoint = nobody
 
     @classmethod
     def of(
@@ -125,7 +130,7 @@ class HeldOut:
         """Say why folds cannot be left out; empty where they can."""
         if self.solver.overshoot > 0.0:
             return "which needs points with caps, found overshoot, which goes on past zero"
-        return too_few_people(problem.layout.cells, folds_of(problem.objectives, self.person))
+        return too_few_people(problem.layout.cells, folds_of(problem.objectives, self.person, _n_folds(problem)))
 
     def judged(self, front: Frontier, problem: LinearProblem, solved: list[Solved]) -> Frontier:
         """Add the evaluation; ``solved`` are the frontier's points in its order."""
@@ -172,11 +177,22 @@ class HeldOut:
             if not rough.any() or past or self.no_folds(problem):
                 said = f"; {ROUGH}" if rough.any() else ""
                 return scores, f"leave-one-out in closed form{_counted(int(clipped.max(initial=0)))}{said}", 0
-        twin = problem.framed().with_loss(problem.loss.smoothed(NARROWEST))
-        sizes = problem.algebra.violation(front.signed_gaps)
-        W = twin.from_user(front.models.weights)[plain]
-        scores, folds = fold_scores(twin, self.solver, W, sizes, plain, self.person)
-        return scores, f"{folds} folds", folds if folds < FOLDS else 0
+        work, wanted = problem.framed(), _n_folds(problem)
+        found = fold_scores(work, self._solve_again(front, work, solved), self.person, wanted, self.on_fold)
+        return found.scores, f"{found.n_folds} folds", found.n_folds if found.n_folds < wanted else 0
+
+    def _solve_again(self, front: Frontier, work: LinearProblem, solved: list[Solved]) -> SolveAgain:
+        """Return what solves the points of a frontier again on other rows."""
+        W = work.from_user(front.models.weights)
+        if isinstance(work.loss, Hinge):
+            points = [point for point in solved if isinstance(point, HingePoint)]
+            inside = tuple(replace(point, W=w) for point, w in zip(points, W, strict=True))
+            return HingeAgain(self.solver, inside, front.plain)
+        return PathAgain(self.solver, W[front.plain], work.algebra.violation(front.signed_gaps), front.plain)
+
+
+def _n_folds(problem: LinearProblem) -> int:
+    return HINGE_FOLDS if isinstance(problem.loss, Hinge) else FOLDS
 
 
 def _known(multipliers: Array | None) -> Array:

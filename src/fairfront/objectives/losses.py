@@ -69,9 +69,6 @@ class Measure(ABC):
     def curvature(self, score: Array, target: Array) -> Array:
         """Return the second derivative with respect to the score."""
 
-    def rows(self, start: int, stop: int) -> Measure:
-        return self  # of a run of sorted rows; not all measures are the same on all of them
-
 
 class Loss(Measure):
     """A per-sample training loss.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from scipy.special import expit, softmax
 
-from .losses import Array, Hinge, Loss, Measure, SmoothedHinge, one_hot
+from .losses import Array, Loss, Measure, one_hot
 
 
 @dataclass(frozen=True)
@@ -36,47 +36,6 @@ class Relabelled(Measure):
 
     def curvature(self, score: Array, target: Array) -> Array:
         return self.loss.curvature(score, np.full_like(target, self.label))
-
-
-@dataclass(frozen=True, eq=False)
-class Centred(Measure):
-    """The hinge with its kink rounded around a slope of each row's own.
-
-    It is the largest s (1 - u) - width / 2 (s - centre)^2 with 0 <= s <= 1: the hinge where the centre is minus its
-    slope, below it elsewhere; around a centre of 0 it is `SmoothedHinge`. Rounding again around the slopes that were
-    found is the method of multipliers, which ends at the hinge itself without a width of 0.
-    """
-
-    width: float
-    centre: Array
-    label: float | None = None
-
-    def rows(self, start: int, stop: int) -> Centred:
-        return replace(self, centre=self.centre[start:stop])
-
-    def _short(self, score: Array, target: Array) -> tuple[Array, Array, Array]:
-        """Return the sign of the score in the margin u, 1 - u, and s before it is cut to its range."""
-        sign = target if self.label is None else np.full_like(target, self.label)
-        short = 1.0 - score[..., 0, :] * sign
-        return sign, short, self.centre + short / self.width
-
-    def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
-        sign, short, s = self._short(score, target)
-        s = np.clip(s, 0.0, 1.0)
-        return s * short - 0.5 * self.width * (s - self.centre) ** 2, (-s * sign)[..., None, :]
-
-    def curvature(self, score: Array, target: Array) -> Array:
-        s = self._short(score, target)[2]
-        return np.where((s > 0.0) & (s < 1.0), 1.0 / self.width, 0.0)[..., None, None, :]
-
-
-def around(measure: Measure, slope: Array, target: Array, width: float) -> Measure:
-    """Return a hinge of any kind with its kink rounded around the slopes (n,); other measures as they are."""
-    inner = measure.loss if isinstance(measure, Relabelled) else measure
-    if not isinstance(inner, (Hinge, SmoothedHinge, Centred)):
-        return measure
-    label = measure.label if isinstance(measure, (Relabelled, Centred)) else None
-    return Centred(width, np.asarray(-slope * (target if label is None else label)), label)
 
 
 @dataclass(frozen=True)

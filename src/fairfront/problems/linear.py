@@ -15,7 +15,6 @@ from scipy.linalg import cho_factor, cho_solve
 from ..exceptions import InputError
 from ..objectives import Algebra, Array, Layout, Loss, Objectives, Task
 from ..objectives.losses import Squared
-from ..objectives.surrogates import around
 from .design import Frame
 from .factorisation import DENSE_LIMIT, ConjugateGradients
 from .pieces import Bound, Names, Piece, unfolded
@@ -48,7 +47,6 @@ class LinearProblem:
         self.penalised = np.ones(self.d)
         self.penalised[-1] = not intercept
         self.inverse_metric: Array | None = None
-        self.rounded: Bound | None = None
         self.frame = frame or Frame.plain(self.d - intercept, intercept)
         self.inside = self.frame.trivial
         self.terms = WeightTerms.of(objectives)
@@ -77,7 +75,7 @@ class LinearProblem:
 
     @property
     def measures(self) -> Bound:
-        return self.rounded or self.objectives.measures
+        return self.objectives.measures
 
     @property
     def piece(self) -> Piece:
@@ -99,13 +97,7 @@ class LinearProblem:
         return self._with(inside=True, penalised=self.frame.penalised, inverse_metric=None)
 
     def with_loss(self, loss: Loss) -> Self:
-        return self._with(objectives=self.objectives.with_loss(loss), rounded=None)
-
-    def centred(self, W: Array, width: float, share: float = 1.0) -> Self:
-        """Round kinks over the width, around (a share of) the slopes that rows in memory have at weights (K, d)."""
-        bound, rows = self.measures, self.piece
-        slopes = zip(bound, rows.slopes(bound, self.inner(W)), strict=True)
-        return self._with(rounded=[(around(m, share * slope, rows.targets, width), at) for (m, at), slope in slopes])
+        return self._with(objectives=self.objectives.with_loss(loss))
 
     def with_algebra(self, algebra: Algebra) -> Self:
         return self._with(objectives=replace(self.objectives, algebra=algebra))

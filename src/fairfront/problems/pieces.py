@@ -150,14 +150,14 @@ class Piece:
             for bound, where in measures:
                 if where[cell] < 0:
                     continue
-                value, slope = bound.rows(start, stop).value_slope(scores, target)
+                value, slope = bound.value_slope(scores, target)
                 part = None if cells.row_weight is None else cells.row_weight[start:stop]
                 L[:, where[cell]] += value.sum(axis=-1) if part is None else value @ part
                 if G is not None:
                     pulled = slope if part is None else slope * part
                     G[where[cell]] += design.pull(start, stop, pulled.reshape(-1, stop - start))
                 if H is not None and not bound.linear:
-                    v = bound.rows(start, stop).curvature(scores[0], target)
+                    v = bound.curvature(scores[0], target)
                     self.multiply(start, stop, v if part is None else v * part, False, H[where[cell]])
 
     def curvatures(
@@ -172,7 +172,7 @@ class Piece:
                 if per_cell[cell] == 0.0 or bound.linear:
                     continue
                 factor = per_cell[cell] * (1.0 if cells.row_weight is None else cells.row_weight[start:stop])
-                v += bound.rows(start, stop).curvature(scores, self.targets[start:stop]) * factor
+                v += bound.curvature(scores, self.targets[start:stop]) * factor
             yield start, stop, v
 
     def products(self, measures: Bound, factors: Factors, W: Array, float32: bool) -> Array:
@@ -234,15 +234,6 @@ class Piece:
             scores = self.design.scores(start, stop, flat).reshape(R, K, -1)
             scores = scores if K == 1 else scores - scores.mean(axis=1, keepdims=True)
             found = np.maximum(found, np.abs(scores).max(axis=(1, 2), initial=0.0))
-        return found
-
-    def slopes(self, measures: Bound, W: Array) -> list[Array]:
-        """Return the slope of every row in each measure, (n,), of one score per row."""
-        found = [np.zeros(self.n) for _ in measures]
-        for start, stop, _ in self.cells.chunks(self.design.rows_per_chunk(1)):
-            scores = self.scores(start, stop, aligned(W))
-            for (bound, _), slope in zip(measures, found, strict=True):
-                slope[start:stop] = bound.rows(start, stop).value_slope(scores, self.targets[start:stop])[1][0]
         return found
 
     def _total(

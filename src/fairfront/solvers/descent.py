@@ -340,7 +340,7 @@ def _unconstrained(work: LinearProblem, exact: LinearProblem, plain: Array) -> O
     L = work.values(W)
     h = algebra.objectives(L)
     history = (History.of_objectives(h),)
-    status = Status.EFFICIENT if work.loss.smooth else Status.ROUNDED
+    status = Status.EFFICIENT if work.loss.smooth else Status.STALLED
     found = Outcome(W, L, h, (status,), np.zeros(1, dtype=np.intp), history, 1)
     if exact.loss == work.loss:
         return found

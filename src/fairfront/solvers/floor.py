@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ..objectives import Algebra, Array
+from ..objectives import Algebra, Array, Loss
 from ..problems import LinearProblem
 from ..problems.factorisation import ConjugateGradients
 from .base import Status
@@ -62,6 +62,10 @@ class ElasticProblem:
     @property
     def d(self) -> int:
         return self.inner.K * self.inner.d + 1
+
+    @property
+    def loss(self) -> Loss:
+        return self.inner.loss
 
     def values(self, W: Array) -> Array:
         return np.hstack([self.inner.values(self._models(W)), W[:, :, -1]])
@@ -154,9 +158,7 @@ def smallest_share(solver: PointSolver, start: Iterate, line: CapLine) -> tuple[
     return share, best
 
 
-def _at_price(
-    solver: PointSolver, start: Iterate, line: CapLine, price: float
-) -> tuple[Iterate, float]:
+def _at_price(solver: PointSolver, start: Iterate, line: CapLine, price: float) -> tuple[Iterate, float]:
     """Solve (1) at one price; return the point in the weights of the inner problem, and s."""
     two_sided = solver.constraints.two_sided
     outer, caps = _elastic_solver(solver, line, price)
@@ -174,9 +176,7 @@ def _at_price(
     return point, share
 
 
-def _elastic_solver(
-    solver: PointSolver, line: CapLine, price: float
-) -> tuple[PointSolver, Array]:
+def _elastic_solver(solver: PointSolver, line: CapLine, price: float) -> tuple[PointSolver, Array]:
     """Return the solver of (1) with the constraints (2), and their caps."""
     rows, units = solver.constraints, solver.units
     two_sided = rows.two_sided

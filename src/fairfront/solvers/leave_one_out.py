@@ -103,9 +103,7 @@ class SolvedPoint:
     m: Array
 
     @classmethod
-    def of(
-        cls, constraints: Algebra, n_averages: int, W: Array, multipliers: Array, L: Array, G: Array
-    ) -> SolvedPoint:
+    def of(cls, constraints: Algebra, n_averages: int, W: Array, multipliers: Array, L: Array, G: Array) -> SolvedPoint:
         """Signs of weights are constraints on no average: only the first ``n_averages`` have rows."""
         assert constraints.signs is not None
         assert constraints.means is not None
@@ -262,9 +260,7 @@ class LeaveOneOut:
     def is_exact(self) -> bool:
         """Tell whether the step is exact: a squared loss with gaps that are linear in the weights."""
         linear = ("score", "prediction")
-        return self.is_squared and all(
-            average.quantity.kind in linear for average in self.problem.layout.averages
-        )
+        return self.is_squared and all(average.quantity.kind in linear for average in self.problem.layout.averages)
 
     @cached_property
     def in_averages(self) -> Array:
@@ -290,9 +286,7 @@ class LeaveOneOut:
         return np.asarray((1.0 / np.bincount(copy_of)[copy_of])[cells.order])
 
     @one_blas_thread()
-    def scores(
-        self, W: Array, multipliers: Array, hessian: HessianAt = no_hessian
-    ) -> LeftOut:
+    def scores(self, W: Array, multipliers: Array, hessian: HessianAt = no_hessian) -> LeftOut:
         """Leave every person out of points with weights (N, K, d) and multipliers (N, q).
 
         ``hessian`` returns that of a point by its number, where it is known already.
@@ -333,8 +327,7 @@ class LeaveOneOut:
         L, G = self.problem.evaluate(W)
         n_averages = len(self.problem.layout.averages)
         return [
-            SolvedPoint.of(self.constraints, n_averages, *fields)
-            for fields in zip(W, multipliers, L, G, strict=True)
+            SolvedPoint.of(self.constraints, n_averages, *fields) for fields in zip(W, multipliers, L, G, strict=True)
         ]
 
     def _blocks(self) -> list[PeopleBlock]:
@@ -407,9 +400,7 @@ class LeftOutStep:
     n_rounds: int
 
     @classmethod
-    def of(
-        cls, owner: LeaveOneOut, point: SolvedPoint, kept: Kept, rows: BlockRows, scores: Array
-    ) -> LeftOutStep:
+    def of(cls, owner: LeaveOneOut, point: SolvedPoint, kept: Kept, rows: BlockRows, scores: Array) -> LeftOutStep:
         layout = owner.problem.layout
         averages = point.averages[kept.averages]
         quantities = [layout.averages[a].quantity for a in averages]

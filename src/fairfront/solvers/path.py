@@ -33,6 +33,7 @@ N_ANCHORS = 5
 FIRST_BATCH = 8  # points that are solved together before all others
 LARGEST_BLEND = 1000  # most weights of a model whose Hessians anchors keep: 8 MB each
 BATCH_ROUNDS = 4
+MAX_HALVINGS = 16  # of ways between anchors, in all
 BATCH_PROGRESS = 0.1  # share of the residual that a batched step may leave
 
 OnPoint = Callable[[PathPoint], None]
@@ -60,23 +61,40 @@ class PathSolver:
         return self.fill(anchors, shares.tolist())
 
     def follow(self, plain: PathPoint, shares: Sequence[float]) -> list[PathPoint]:
-        """Solve anchors in turn; where a cap cannot be met, end with the floor."""
+        """Solve anchors in turn; where a cap cannot be met, end with the floor.
+
+        Where neither the cap nor a floor is found, the way is halved: a loss that is nearly kinked
+        needs short ones.
+        """
         anchors = [self._with_hessian(plain)]
-        for share in shares:
+        pending, halvings = list(reversed(shares)), MAX_HALVINGS
+        while pending:
+            share, last = pending[-1], anchors[-1]
             point = self.anchor(anchors, share)
             if not point.status.solved:
-                floor = approach_end(self.solver, anchors[-1], self.line)
-                if floor.share >= anchors[-1].share:
-                    return [*anchors[:-1], replace(anchors[-1], status=floor.status)]
-                self.on_point(floor)
-                floor = self._with_hessian(floor)
-                ends_here = floor.share > 0.0
-                point = floor if ends_here else self.anchor([*anchors, floor], share)
-                if ends_here or not point.status.solved:
-                    return [*anchors, floor]
+                floor = approach_end(self.solver, last, self.line)
+                if floor.share < last.share:
+                    return self._ended(anchors, floor, share)
+                if halvings == 0:
+                    return [*anchors[:-1], replace(last, status=floor.status)]
+                halvings -= 1
+                pending.append(0.5 * (last.share + share))
+                continue
             self.on_point(point)
             anchors.append(point)
+            pending.pop()
         return anchors
+
+    def _ended(
+        self, anchors: Sequence[PathPoint], floor: PathPoint, share: float
+    ) -> list[PathPoint]:
+        """Return anchors with the end of the path, and with the point that was not solved before it."""
+        self.on_point(floor)
+        floor = self._with_hessian(floor)
+        if floor.share > 0.0:
+            return [*anchors, floor]
+        again = self.anchor([*anchors, floor], share)
+        return [*anchors, again, floor] if again.status.solved and share > 0.0 else [*anchors, floor]
 
     def anchor(self, known: Sequence[PathPoint], share: float) -> PathPoint:
         """Solve one point from where the others predict it, with a Hessian taken near it."""
@@ -122,9 +140,7 @@ class PathSolver:
             return point
         return replace(point, solution=self.solver.with_factor(point.solution))
 
-    def fill(
-        self, anchors: Sequence[PathPoint], shares: Sequence[float]
-    ) -> tuple[list[PathPoint], list[PathPoint]]:
+    def fill(self, anchors: Sequence[PathPoint], shares: Sequence[float]) -> tuple[list[PathPoint], list[PathPoint]]:
         """Return anchors, with those added where batches fail, and the points at all shares.
 
         The first batch is small: with its points as nodes, the others are predicted so well that most
@@ -182,9 +198,7 @@ class PathSolver:
             ]
             solved += [point for point in moved if point.solution.kkt <= tolerance]
             pending = [point for point in moved if point.solution.kkt > tolerance]
-        without_factors = [
-            replace(point, solution=replace(point.solution, factor=None)) for point in solved
-        ]
+        without_factors = [replace(point, solution=replace(point.solution, factor=None)) for point in solved]
         return [judged(solver, point) for point in without_factors]
 
 

@@ -104,9 +104,7 @@ class Restarts:
         return solver.evaluate(starts, multipliers, caps) if self.count else []
 
 
-def settle(
-    solver: PointSolver, points: Sequence[PathPoint], restarts: Restarts, *, first: int = 1
-) -> list[PathPoint]:
+def settle(solver: PointSolver, points: Sequence[PathPoint], restarts: Restarts, *, first: int = 1) -> list[PathPoint]:
     """Solve uncertified points again where a better one may be found, from the last to the first.
 
     Points before ``first`` are left as they are: unconstrained training has no caps.

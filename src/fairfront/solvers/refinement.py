@@ -7,6 +7,8 @@ model half-way between their weights lies above that curve by more than a share 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -26,55 +28,56 @@ ACTIVE = 1e-9  # size of a multiplier that is not rounding
 LEAST_WIDTH = 1e-12  # differences of shares, and of losses as a share of the unit, that are nothing
 
 
-def refine(
-    path_solver: PathSolver, anchors: list[PathPoint], points: list[PathPoint]
-) -> tuple[list[PathPoint], list[PathPoint]]:
-    """Return anchors and points with those added that the path needs."""
-    solver = path_solver.solver
-    for _ in range(ROUNDS):
-        shares = added_shares(path_solver, points)[: max(MOST_POINTS - len(points), 0)]
-        if not shares:
-            break
-        anchors, added = path_solver.fill(anchors, shares)
-        solved = [point for point in added if point.status.solved]
-        if not solved:
-            break
-        points = sorted([*points, *solved], key=lambda point: -point.share)
-    points = settle(solver, points, Restarts(0, 0))
-    return anchors, points
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Loss over the share of the caps, at N points from training to the end of a path.
 
+    share, loss, slope (N,)   slope is d loss / d share
+    active (N, q)             which constraints bind
+    ends_at_floor             whether the last point is a floor, whose multipliers are not unique
+    unit                      of losses
+    """
 
-def added_shares(path_solver: PathSolver, points: list[PathPoint]) -> list[float]:
-    """Return the shares at which points are missing."""
-    wanted = _bends(path_solver, points)
-    wanted = np.where(np.isnan(wanted) & _switches(points), 0.5, wanted)
-    return [
-        (1.0 - way) * before.share + way * after.share
-        for way, (before, after) in zip(wanted, pairwise(points), strict=True)
-        if not np.isnan(way)
-    ]
+    share: Array
+    loss: Array
+    slope: Array
+    active: NDArray[np.bool_]
+    ends_at_floor: bool
+    unit: float
 
+    def shares_missing(self, halfway_share: Array, halfway_loss: Array) -> list[float]:
+        """Return the shares at which points are missing, from models half-way between neighbours."""
+        way = self._bends(halfway_share, halfway_loss)
+        way = np.where(np.isnan(way) & self._switches(), 0.5, way)
+        shares = (1.0 - way) * self.share[:-1] + way * self.share[1:]
+        return [float(share) for share in shares[~np.isnan(shares)]]
 
-def _bends(path_solver: PathSolver, points: list[PathPoint]) -> Array:
-    """Return how far between neighbours another point is missing, NaN where none is."""
-    solver, line = path_solver.solver, path_solver.line
-    share = np.array([point.share for point in points])
-    loss = np.array([solver.loss(point.solution) for point in points])
-    slope = np.array([-np.abs(point.solution.multipliers) @ line.span for point in points])
-    if points[-1].status is Status.FLOOR:  # its multipliers are not unique: take a parabola's slope
-        secant = (loss[-1] - loss[-2]) / (share[-1] - share[-2])
-        slope[-1] = 2.0 * secant - slope[-2]
-    halfway = np.stack([0.5 * (one.solution.W + two.solution.W) for one, two in pairwise(points)])
-    L = solver.problem.values(halfway)
-    halfway_share = np.array([line.share_of(solver.sizes(cells)) for cells in L])
-    width = np.minimum(np.diff(share), -LEAST_WIDTH)
-    t = np.clip((halfway_share - share[:-1]) / width, 0.0, 1.0)
-    curve = cubic_hermite(t, loss[:-1], loss[1:], slope[:-1] * width, slope[1:] * width)
-    tolerance = BEND * max(float(np.ptp(loss)), LEAST_WIDTH * solver.units.loss)
-    above = L @ solver.constraints.p - curve > tolerance
-    rises = np.diff(loss)
-    steep = (rises > tolerance) & (slope[1:] * width > STEEP * rises) & _far_apart(share)
-    return np.where(above | steep, np.clip(t, 0.1, 0.9), np.nan)
+    def _bends(self, halfway_share: Array, halfway_loss: Array) -> Array:
+        """Return how far between neighbours another point is missing, NaN where none is."""
+        slope = self.slope.copy()
+        if self.ends_at_floor:  # take the slope of the parabola through it and its neighbour
+            secant = (self.loss[-1] - self.loss[-2]) / (self.share[-1] - self.share[-2])
+            slope[-1] = 2.0 * secant - slope[-2]
+        width = np.minimum(np.diff(self.share), -LEAST_WIDTH)
+        t = np.clip((halfway_share - self.share[:-1]) / width, 0.0, 1.0)
+        start_slope, end_slope = slope[:-1] * width, slope[1:] * width
+        curve = cubic_hermite(t, self.loss[:-1], self.loss[1:], start_slope, end_slope)
+        tolerance = BEND * max(float(np.ptp(self.loss)), LEAST_WIDTH * self.unit)
+        rises = np.diff(self.loss)
+        above = halfway_loss - curve > tolerance
+        steep = (rises > tolerance) & (end_slope > STEEP * rises) & self._far_apart
+        return np.where(above | steep, np.clip(t, 0.1, 0.9), np.nan)
+
+    def _switches(self) -> NDArray[np.bool_]:
+        """Tell between which neighbours the binding constraints change, while they are still far apart."""
+        changed = (self.active[1:] != self.active[:-1]).any(axis=1)
+        after_training = np.arange(len(changed)) > 0
+        return np.asarray(changed & self._far_apart & after_training)
+
+    @property
+    def _far_apart(self) -> NDArray[np.bool_]:
+        """Tell which neighbours are farther apart than as many points as allowed would be."""
+        return np.asarray(-np.diff(self.share) > (self.share[0] - self.share[-1]) / MOST_POINTS)
 
 
 def cubic_hermite(t: Array, start: Array, end: Array, start_slope: Array, end_slope: Array) -> Array:
@@ -85,15 +88,37 @@ def cubic_hermite(t: Array, start: Array, end: Array, start_slope: Array, end_sl
     return np.asarray(of_values + of_slopes)
 
 
-def _switches(points: list[PathPoint]) -> NDArray[np.bool_]:
-    """Tell between which neighbours the binding constraints change, while they are still far apart."""
-    share = np.array([point.share for point in points])
-    active = np.abs([point.solution.multipliers for point in points]) > ACTIVE
-    changed = (active[1:] != active[:-1]).any(axis=1)
-    after_training = np.arange(len(changed)) > 0
-    return np.asarray(changed & _far_apart(share) & after_training)
+def refine(
+    path_solver: PathSolver, anchors: list[PathPoint], points: list[PathPoint]
+) -> tuple[list[PathPoint], list[PathPoint]]:
+    """Return anchors and points with those added that the path needs."""
+    solver = path_solver.solver
+    for _ in range(ROUNDS):
+        shares = _shares_missing(path_solver, points)[: max(MOST_POINTS - len(points), 0)]
+        if not shares:
+            break
+        anchors, added = path_solver.fill(anchors, shares)
+        solved = [point for point in added if point.status.solved]
+        if not solved:
+            break
+        points = sorted([*points, *solved], key=lambda point: -point.share)
+    return anchors, settle(solver, points, Restarts(0, 0))
 
 
-def _far_apart(share: Array) -> NDArray[np.bool_]:
-    """Tell which neighbours are farther apart than as many points as allowed would be."""
-    return np.asarray(-np.diff(share) > (share[0] - share[-1]) / MOST_POINTS)
+def _shares_missing(path_solver: PathSolver, points: Sequence[PathPoint]) -> list[float]:
+    """Return the shares at which a path needs points."""
+    solver, line = path_solver.solver, path_solver.line
+    solutions = [point.solution for point in points]
+    multipliers = np.abs([at.multipliers for at in solutions])
+    curve = Curve(
+        share=np.array([point.share for point in points]),
+        loss=np.array([solver.loss(at) for at in solutions]),
+        slope=-(multipliers @ line.span),
+        active=multipliers > ACTIVE,
+        ends_at_floor=points[-1].status is Status.FLOOR,
+        unit=solver.units.loss,
+    )
+    halfway = np.stack([0.5 * (one.W + two.W) for one, two in pairwise(solutions)])
+    L = solver.problem.values(halfway)
+    halfway_share = np.array([line.share_of(solver.sizes(cells)) for cells in L])
+    return curve.shares_missing(halfway_share, L @ solver.constraints.p)

@@ -24,7 +24,7 @@ from typing import Protocol
 import numpy as np
 
 from ..objectives import Algebra, Array
-from ..objectives.losses import Squared
+from ..objectives.losses import SmoothedHinge, Squared
 from ..problems import LinearProblem
 from ..problems.factorisation import DENSE_LIMIT, Factor, Solvable, factorise
 from .base import Target
@@ -169,7 +169,9 @@ LEAST_PRICE = 1e-8  # what a violation costs in the merit where no multiplier sa
 # A step that leaves less of the residual is taken even if the merit rises, as in rounding's reach.
 TAKEN = 0.9
 HESSIAN_COST = 3  # passes over the data that cost as much as a Hessian
-WINDOW = 6  # steps within which the residual has to halve
+# Steps within which the residual has to halve. Where the slope of a loss turns within a narrow band,
+# rows jump over it and the residual says little for long.
+WINDOW, WINDOW_AT_KINKS = 6, 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,8 +224,7 @@ class PointSolver:
         """Return iterates for R models W (R, K, d) with multipliers and caps (R, q): one pass."""
         L, G = self.problem.evaluate(W)
         return [
-            Iterate(*fields, kkt=self.residual(*fields[1:]))
-            for fields in zip(W, L, G, multipliers, caps, strict=True)
+            Iterate(*fields, kkt=self.residual(*fields[1:])) for fields in zip(W, L, G, multipliers, caps, strict=True)
         ]
 
     def residual(self, L: Array, G: Array, x: Array, caps: Array) -> float:
@@ -282,10 +283,12 @@ class PointSolver:
 
     def _stagnates(self, residuals: Sequence[float]) -> bool:
         """Tell whether the residual has hardly moved: stuck, or at its rounding floor."""
+        window = WINDOW_AT_KINKS if isinstance(self.problem.loss, SmoothedHinge) else WINDOW
         if len(residuals) <= WINDOW:
             return False
-        at_rounding = residuals[-2] <= residuals[-1] <= 10.0 * self.tolerances.kkt
-        return at_rounding or min(residuals[-WINDOW:]) > 0.5 * min(residuals[:-WINDOW])
+        if residuals[-2] <= residuals[-1] <= 10.0 * self.tolerances.kkt:
+            return True
+        return len(residuals) > window and min(residuals[-window:]) > 0.5 * min(residuals[:-window])
 
     def with_factor(self, at: Iterate) -> Iterate:
         """Return the iterate with the factor of its own Hessian (3).

@@ -38,7 +38,6 @@ class Status(StrEnum):
         "diverged: the printed steps led far above the loss of a model without weights; use a smaller eta "
         "or smaller preferences"
     )
-    ROUNDED = "solved with the kinks of the loss rounded over a narrow width, not for the loss itself"
     WEIGHTED = "weighted fit, not certified: a learner of any kind, fitted with row weights of the frontier"
     POSTERIOR = (
         "optimal for its posteriors, not certified: by a learner's probabilities of label and group, "

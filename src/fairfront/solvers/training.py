@@ -76,9 +76,7 @@ def _first_weights(problem: LinearProblem, tolerances: ExactTolerances, start: A
     return _minimise(few, W, replace(tolerances, kkt=START_KKT))[0].W
 
 
-def _minimise(
-    problem: LinearProblem, W: Array, tolerances: ExactTolerances
-) -> tuple[Iterate, PointSolver]:
+def _minimise(problem: LinearProblem, W: Array, tolerances: ExactTolerances) -> tuple[Iterate, PointSolver]:
     """Minimise the loss within the signs of weights; its unit is the loss reached, known only then."""
     rows = _signs_alone(problem.algebra, len(problem.terms))
     if not problem.has_curvature:
@@ -98,9 +96,7 @@ def _minimise(
     return solver.solve(at, FixedCaps(no_caps)), solver
 
 
-def _solver_of(
-    problem: LinearProblem, rows: Algebra, tolerances: ExactTolerances, loss: float
-) -> PointSolver:
+def _solver_of(problem: LinearProblem, rows: Algebra, tolerances: ExactTolerances, loss: float) -> PointSolver:
     """Return the solver whose unit is a loss, if labels are not separated at it."""
     unit = max(loss, SMALLEST_LOSS * problem.loss_size)
     return PointSolver(problem, rows, Units.of(problem, rows, unit), tolerances)
@@ -161,5 +157,3 @@ def _with_guards(problem: LinearProblem, rows: Algebra, plain: Array, allowed: f
         two_sided=np.append(rows.two_sided, np.zeros(len(guards), dtype=bool)),
         signs=np.hstack([rows.signs, signs]),
     )
-
-
