@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import fairfront as ff
 from fairfront.objectives.losses import Logistic
-from fairfront.problems import design, pieces, threads
+from fairfront.problems import pieces, threads
 from fairfront.problems.threads import in_threads, one_blas_thread, one_thread
 from tests.support.searches import trace
 from tests.support.waiting import PATIENCE
@@ -107,16 +107,6 @@ class TestSameBytes:
         cut = problem.cells(W), problem.hessian(W[0], problem.algebra.p)
         np.testing.assert_allclose(cut[0].L, whole[0].L, rtol=1e-13)
         np.testing.assert_allclose(cut[1], whole[1], rtol=1e-11, atol=1e-15)
-
-    def test_rows_that_come_from_memory_have_the_same_scores(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        X = np.random.default_rng(0).normal(size=(500, 40))
-        W = np.random.default_rng(1).normal(size=(1, 41))
-        near = design.DenseDesign(X, np.arange(500), intercept=True)
-        monkeypatch.setattr(design, "FAR_BYTES", 0)
-        far = design.DenseDesign(X, np.arange(500), intercept=True)
-        assert far.far
-        assert not near.far
-        np.testing.assert_allclose(far.scores(3, 400, W), near.scores(3, 400, W), rtol=1e-12, atol=1e-13)
 
     @pytest.mark.slow
     def test_without_any_setting_of_the_environment(self) -> None:

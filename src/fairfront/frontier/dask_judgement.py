@@ -40,6 +40,7 @@ ROWS = 65_536
 """Rows that are scored at once within a partition."""
 LOOKED_AT, SAMPLED = 8, 20_000
 """Partitions, and rows of each, from whose scores the bins of the AUC are cut."""
+BEYOND_ALL = 1e-12  # how far beyond all scores a cut-off lies that approves nobody
 BINS = 8192
 SETS = 1000
 """Sets of people that intervals of several rows per person are made from."""
@@ -248,8 +249,9 @@ def _cut(rule: Operating, good: Array, other: Array, low: Array, high: Array) ->
     at = np.tile(low[there], 2)
     weight = np.concatenate([good[there], other[there]])
     first = float(rule.place(at[None], np.arange(len(at)) < there.sum(), weight, between=False)[0])
-    if first > low[there].max():  # nobody is approved
-        return float(np.nextafter(high[there].max(), np.inf))
+    if first > low[there].max():  # nobody is approved, whatever the last bits of a probability are
+        top = float(high[there].max())
+        return top + BEYOND_ALL * max(abs(top), 1.0)
     below = high[there & (high < first)]
     return 0.5 * (first + float(below.max())) if len(below) else first
 

@@ -32,6 +32,7 @@ MAX_PRICES = 8
 FIRST_PRICE = 0.1  # smallest first price, as a share of the unconstrained loss
 SHARE_CURVATURE = 0.01  # that a step gives to s, which has none itself, as a share of the price
 AT_END = 1e-9  # share of the way that is none
+ROOM = (0.0, 1e-5, 1e-3)  # shares of the way back that are tried in turn where a floor cannot be solved
 # Factors on the weights that hard caps are approached from: a local optimum may end where another goes on.
 SHRINKAGES = (0.5, 0.1, 0.0)
 SMALLER = 1e-5  # how much smaller a constant model's gaps may be at a floor, in units of the loss
@@ -103,14 +104,13 @@ def approach_end(solver: PointSolver, inside: PathPoint, line: CapLine) -> PathP
 
     Its status is FLOOR, unless a model that ignores its features has smaller gaps still.
     """
-    share, solution = smallest_share(solver, inside.solution, line)
-    best = judged(solver, PathPoint(share, solution))
+    known = min(line.share_of(solver.sizes(inside.solution.L)), 1.0)
+    best = _squeezed(solver, inside.solution, line, replace(inside, share=known))
     for start in _shrunken(solver, inside.solution):
-        if share == 0.0 or best.certified:
+        if best.share == 0.0 or (best.certified and best.share < known):
             break
-        other_share, other = smallest_share(solver, start, line)
-        if other_share < share:
-            share, best = other_share, judged(solver, PathPoint(other_share, other))
+        best = _squeezed(solver, start, line, best)
+    share = best.share
     if share == 0.0:
         return best
     widest = float((line.span / solver.units.constraints).max())
@@ -139,23 +139,42 @@ def _shrunken(solver: PointSolver, at: Iterate) -> Iterator[Iterate]:
         yield solver.evaluate((factor * at.W)[None], no_multipliers[None], at.caps[None])[0]
 
 
-def smallest_share(solver: PointSolver, start: Iterate, line: CapLine) -> tuple[float, Iterate]:
-    """Return the smallest share of the line that can be reached, and the point there."""
-    best, share = start, min(line.share_of(solver.sizes(start.L)), 1.0)
+def _squeezed(
+    solver: PointSolver, start: Iterate, line: CapLine, best: PathPoint
+) -> PathPoint:
+    """Return the point with the smallest share that dearer and dearer gaps lead to, or ``best``."""
     paid = float(np.abs(start.multipliers) @ line.span)
     price = PRICE_STEP * max(paid, FIRST_PRICE * solver.units.loss)
     at = start
     for _ in range(MAX_PRICES):
-        at, new_share = _at_price(solver, at, line, price)
-        new_share = 0.0 if new_share < AT_END else new_share
-        at = solver.solve(at, FixedCaps(line.caps(new_share)))  # usually nothing is left to do
-        if not solver.is_solved(at) or new_share > share:
+        at, elastic_share = _at_price(solver, at, line, price)
+        nearest = _nearest_solved(solver, at, line, elastic_share, best.share)
+        if nearest is None:
             break
-        gained, best, share = share - new_share, at, new_share
-        if share == 0.0 or gained < solver.tolerances.floor:
+        gained = best.share - nearest.share
+        at, best = nearest.solution, nearest
+        if best.share == 0.0 or gained < solver.tolerances.floor:
             break
         price *= PRICE_STEP
-    return share, best
+    return judged(solver, best)
+
+
+def _nearest_solved(
+    solver: PointSolver, at: Iterate, line: CapLine, lowest: float, share: float
+) -> PathPoint | None:
+    """Return the point nearest to the lowest share that can be solved, None if none below ``share`` can.
+
+    At a floor itself multipliers have no bound, so that a little room may be needed.
+    """
+    if lowest >= share:
+        return None
+    for room in ROOM:
+        new_share = lowest + room * (share - lowest)
+        new_share = 0.0 if new_share < AT_END else new_share
+        solution = solver.solve(replace(at, factor=None), FixedCaps(line.caps(new_share)))
+        if solver.is_solved(solution):
+            return PathPoint(new_share, solution)
+    return None
 
 
 def _at_price(solver: PointSolver, start: Iterate, line: CapLine, price: float) -> tuple[Iterate, float]:

@@ -107,64 +107,10 @@ class Newton(Solver):
 
     def trace(self, problem: LinearProblem, request: Request, on_point: OnPoint) -> list[Solved]:
         """Return even points, points where the path bends, or one per preference; training is among them."""
-        return self.trace_path(problem, request, on_point).solved
-
-    def trace_path(self, problem: LinearProblem, request: Request, on_point: OnPoint) -> TracedPath:
-        """Return the points of `trace`, with the path along the caps that they lie on.
-
-        Parameters
-        ----------
-        problem : LinearProblem
-        request : Request
-        on_point : OnPoint
-        """
-        check_needs(self, problem)
-        asked, preferences = request.targets(problem.algebra.names, least=2)
-        count = asked or request.n_points
-        listener = _counter(on_point, count or TARGETS)
-        work = self.working(problem)
-        if isinstance(work.loss, Hinge):
-            points = self._hinge_points(work, count, preferences, listener)
-            if count is not None and preferences is None:
-                _warn_of_fewer(points, count, work)
-            return TracedPath(_in_users_units(work, points))
-        solver, plain = train(work, self.tolerances, self.no_group_worse)
-        _warn_if_separable(solver, plain)
-        if preferences is not None:
-            found = preferred(solver, plain, preferences, listener)
-            return TracedPath([*_as_solved(work, found, preferences), *_as_solved(work, [plain])])
-        settings = PathSettings(self.restarts, self.random_state, self.overshoot)
-        path = CapPath.traced(solver, plain, count, settings, listener)
-        solved = _as_solved(work, path.points)
-        if count is not None:
-            _warn_of_fewer(_as_solved(work, path.points, framed=True), count, work)
-        return TracedPath(solved, path)
-
-    def _hinge_points(
-        self,
-        work: LinearProblem,
-        count: int | None,
-        preferences: Array | None,
-        listener: OnSolved,
-    ) -> list[HingePoint]:
-        """Return points of the hinge; where they are not certified, a rounded hinge gives further starts."""
-        solver = self._hinge_settings.solver(work)
-        if preferences is not None:
-            return [*hinges.preferred(solver, preferences, listener), solver.plain]
-        points = hinges.hinge_path(solver, count, listener)
-        twin = work.with_loss(SmoothedHinge())
-
-        def models_elsewhere(caps: Array) -> Array:
-            start = solver.plain.W
-            return solve_down(twin, self.tolerances, None, start, caps)[1][:, 0]
-
-        n_restarts = 0 if self.restarts == "auto" else self.restarts
-        restarts = hinges.Restarts(n_restarts, self.random_state, models_elsewhere)
-        points = hinges.improved(solver, points, restarts)
-        return [*points, *hinges.past_zero(solver, points[-1], self.overshoot, len(points) - 1)]
+        return trace_newton(self, problem, request, on_point).solved
 
     @property
-    def _hinge_settings(self) -> hinges.HingeSettings:
+    def hinge_settings(self) -> hinges.HingeSettings:
         return hinges.HingeSettings(self.tol, self.no_group_worse)
 
     def beyond(self, problem: LinearProblem, solved: list[Solved], share: float) -> list[Solved]:
@@ -202,13 +148,62 @@ class Newton(Solver):
         return _outcome(problem.algebra, plain.solution.L, ends, n_iter)
 
     def _solve_hinge(self, problem: LinearProblem, target: Target) -> Outcome:
-        solver = self._hinge_settings.solver(problem)
+        solver = self.hinge_settings.solver(problem)
         if target.by_preference.all():
             points = hinges.preferred(solver, target.pi, _no_listener)
         else:
             points = [hinges.one_cap(solver, caps) for caps in target.caps]
         n_iter = [point.n_iter for point in points]
         return _outcome(problem.algebra, solver.plain.L, points, n_iter)
+
+
+def trace_newton(newton: Newton, problem: LinearProblem, request: Request, on_point: OnPoint) -> TracedPath:
+    """Return the points of `Newton.trace`, with the path along the caps that they lie on."""
+    check_needs(newton, problem)
+    asked, preferences = request.targets(problem.algebra.names, least=2)
+    count = asked or request.n_points
+    listener = _counter(on_point, count or TARGETS)
+    work = newton.working(problem)
+    if isinstance(work.loss, Hinge):
+        points = _hinge_points(newton, work, count, preferences, listener)
+        if count is not None and preferences is None:
+            _warn_of_fewer(points, count, work)
+        return TracedPath(_in_users_units(work, points))
+    solver, plain = train(work, newton.tolerances, newton.no_group_worse)
+    _warn_if_separable(solver, plain)
+    if preferences is not None:
+        found = preferred(solver, plain, preferences, listener)
+        return TracedPath([*_as_solved(work, found, preferences), *_as_solved(work, [plain])])
+    settings = PathSettings(newton.restarts, newton.random_state, newton.overshoot)
+    path = CapPath.traced(solver, plain, count, settings, listener)
+    solved = _as_solved(work, path.points)
+    if count is not None:
+        _warn_of_fewer(_as_solved(work, path.points, framed=True), count, work)
+    return TracedPath(solved, path)
+
+
+def _hinge_points(
+    newton: Newton,
+    work: LinearProblem,
+    count: int | None,
+    preferences: Array | None,
+    listener: OnSolved,
+) -> list[HingePoint]:
+    """Return points of the hinge; where they are not certified, a rounded hinge gives further starts."""
+    solver = newton.hinge_settings.solver(work)
+    if preferences is not None:
+        return [*hinges.preferred(solver, preferences, listener), solver.plain]
+    points = hinges.hinge_path(solver, count, listener)
+    twin = work.with_loss(SmoothedHinge())
+
+    def models_elsewhere(caps: Array) -> Array:
+        start = solver.plain.W
+        return solve_down(twin, newton.tolerances, None, start, caps)[1][:, 0]
+
+    n_restarts = 0 if newton.restarts == "auto" else newton.restarts
+    restarts = hinges.Restarts(n_restarts, newton.random_state, models_elsewhere)
+    points = hinges.improved(solver, points, restarts)
+    return [*points, *hinges.past_zero(solver, points[-1], newton.overshoot, len(points) - 1)]
 
 
 OnSolved = Callable[[Any], None]

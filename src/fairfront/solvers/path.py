@@ -85,9 +85,7 @@ class PathSolver:
             pending.pop()
         return anchors
 
-    def _ended(
-        self, anchors: Sequence[PathPoint], floor: PathPoint, share: float
-    ) -> list[PathPoint]:
+    def _ended(self, anchors: Sequence[PathPoint], floor: PathPoint, share: float) -> list[PathPoint]:
         """Return anchors with the end of the path, and with the point that was not solved before it."""
         self.on_point(floor)
         floor = self._with_hessian(floor)

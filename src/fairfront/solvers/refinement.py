@@ -55,9 +55,8 @@ class Curve:
     def _bends(self, halfway_share: Array, halfway_loss: Array) -> Array:
         """Return how far between neighbours another point is missing, NaN where none is."""
         slope = self.slope.copy()
-        if self.ends_at_floor:  # take the slope of the parabola through it and its neighbour
-            secant = (self.loss[-1] - self.loss[-2]) / (self.share[-1] - self.share[-2])
-            slope[-1] = 2.0 * secant - slope[-2]
+        if self.ends_at_floor:  # curves are steep there: take the largest slope that keeps the cubic monotone
+            slope[-1] = 3.0 * (self.loss[-1] - self.loss[-2]) / (self.share[-1] - self.share[-2])
         width = np.minimum(np.diff(self.share), -LEAST_WIDTH)
         t = np.clip((halfway_share - self.share[:-1]) / width, 0.0, 1.0)
         start_slope, end_slope = slope[:-1] * width, slope[1:] * width

@@ -166,8 +166,9 @@ class PreferenceCaps:
 HALVINGS = 12  # a step that does not help at a four-thousandth of its length does not help at all
 MERIT_NOISE = 1e-15  # share of the merit by which a shortened step has to lower it: less is rounding
 LEAST_PRICE = 1e-8  # what a violation costs in the merit where no multiplier says more
-# A step that leaves less of the residual is taken even if the merit rises, as in rounding's reach.
-TAKEN = 0.9
+# A step that leaves less of the residual is taken even if the merit rises a little, as a full step of
+# quadratic convergence may (Maratos), and as rounding does; by how much, in units of the loss.
+TAKEN, RISE = 0.9, 0.1
 HESSIAN_COST = 3  # passes over the data that cost as much as a Hessian
 # Steps within which the residual has to halve. Where the slope of a loss turns within a narrow band,
 # rows jump over it and the residual says little for long.
@@ -299,8 +300,10 @@ class PointSolver:
         if not self.forms_hessians:
             return replace(at, factor=self.problem.conjugate(at.W, np.maximum(omega, 0.0)))
         if at.factor is None or at.factor.definite:
-            new = self.with_hessian(at, self.problem.hessian(at.W, omega, float32=True))
-            if new.factor is not None and new.factor.definite:
+            with np.errstate(over="ignore"):
+                H = self.problem.hessian(at.W, omega, float32=True)
+            new = self.with_hessian(at, H) if np.isfinite(H).all() else at
+            if new.factor is not None and new.factor is not at.factor and new.factor.definite:
                 return new
         return self.with_hessian(at, self.problem.hessian(at.W, omega))
 
@@ -342,7 +345,9 @@ class PointSolver:
             price = 2.0 * np.maximum(np.abs(multipliers), np.abs(at.multipliers)) + LEAST_PRICE
             before = self._merit(at.L, at.caps, price)
             new = self._moved(at, W, multipliers)
-            if new.kkt <= TAKEN * at.kkt or self._merit(new.L, at.caps, price) < before:
+            merit = self._merit(new.L, at.caps, price)
+            nearby = merit <= before + RISE * self.units.loss
+            if merit < before or (nearby and new.kkt <= TAKEN * at.kkt):
                 return new
             for length in 0.5 ** np.arange(1, HALVINGS + 1):
                 shorter = at.W + length * (W - at.W)
