@@ -139,9 +139,7 @@ def _shrunken(solver: PointSolver, at: Iterate) -> Iterator[Iterate]:
         yield solver.evaluate((factor * at.W)[None], no_multipliers[None], at.caps[None])[0]
 
 
-def _squeezed(
-    solver: PointSolver, start: Iterate, line: CapLine, best: PathPoint
-) -> PathPoint:
+def _squeezed(solver: PointSolver, start: Iterate, line: CapLine, best: PathPoint) -> PathPoint:
     """Return the point with the smallest share that dearer and dearer gaps lead to, or ``best``."""
     paid = float(np.abs(start.multipliers) @ line.span)
     price = PRICE_STEP * max(paid, FIRST_PRICE * solver.units.loss)
@@ -159,9 +157,7 @@ def _squeezed(
     return judged(solver, best)
 
 
-def _nearest_solved(
-    solver: PointSolver, at: Iterate, line: CapLine, lowest: float, share: float
-) -> PathPoint | None:
+def _nearest_solved(solver: PointSolver, at: Iterate, line: CapLine, lowest: float, share: float) -> PathPoint | None:
     """Return the point nearest to the lowest share that can be solved, None if none below ``share`` can.
 
     At a floor itself multipliers have no bound, so that a little room may be needed.
