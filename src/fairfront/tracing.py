@@ -11,13 +11,15 @@ from .frontier import Frontier, assemble
 from .frontier.estimator_frontier import trace_estimator
 from .frontier.held_out import HELD_OUT, ROUGH, HeldOut, readings_judge, refuse_operating
 from .frontier.rate_frontier import Rates, as_rates, refuse_losses, trace_rates
+from .frontier.source import Source
 from .objectives import Gap, Groups, Loss, Notion, Within, warn_of_proxies
 from .objectives.comparisons import Surrogate
 from .problems import LinearProblem, linear_problem, one_blas_thread
 from .problems.point import decomposable
 from .problems.signs import as_signs
-from .solvers import Solver, Weighting, as_solver
+from .solvers import Newton, Solver, Weighting, as_solver
 from .solvers.base import Request
+from .solvers.newton import trace_newton
 from .solvers.search import as_search, refuse_linear
 from .solvers.trajectory import Trajectory
 from .validation import check_flag, check_progress, check_seed
@@ -167,7 +169,13 @@ def trace_problem(
     trajectory = Trajectory(stated.algebra) if chosen.visited else None
     request = Request(preferences, n_points, random_state, trajectory)
     with progress_bar(progress, "tracing") as bar:
-        points = chosen.trace(stated, request, bar.update)
+        source = None
+        if isinstance(chosen, Newton):
+            traced = trace_newton(chosen, stated, request, bar.update)
+            points = traced.solved
+            source = None if traced.path is None else Source(stated, chosen, traced.path)
+        else:
+            points = chosen.trace(stated, request, bar.update)
         held_out = None if held_out is None else replace(held_out, on_fold=bar.update)
         front = assemble(stated, chosen, points, held_out)
         if trajectory is not None:
@@ -175,7 +183,8 @@ def trace_problem(
         more = [] if held_out is None else held_out.beyond(front, stated, points, request)
         farther = assemble(stated, chosen, [*points, *more], held_out) if more else front
         told = farther.evaluations.get(HELD_OUT)
-        return _ended(front) if more and (told is None or ROUGH in told.made) else farther
+        front = _ended(front) if more and (told is None or ROUGH in told.made) else farther
+        return replace(front, source=source)
 
 
 def _ended(front: Frontier) -> Frontier:

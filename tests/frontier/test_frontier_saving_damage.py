@@ -29,7 +29,7 @@ def draw(n: int = 300) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def test_no_field_is_forgotten() -> None:
-    not_saved = {"visited"}
+    not_saved = {"visited", "source"}
     assert {each.name for each in fields(Frontier)} == {"models", "points", "facts", "evaluations"} | not_saved
     assert {each.name for each in fields(Points)} == {*ARRAYS, "status", "objective_names", "multiplier_names"}
     assert {each.name for each in fields(Evaluation)} == {

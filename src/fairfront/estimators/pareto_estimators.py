@@ -179,7 +179,7 @@ class _FrontierFit(FairModel):
         known: dict[str, Any] = {"sensitive_features": groups, "sample_weight": weights, **cut}
         if held is not None or asked is not None:
             front = front.evaluate(rows, labels, name="training" if held is None else "validation", **known)
-        self.frontier_ = front
+        self.frontier_ = replace(front, source=None)  # fitted objects carry no rows
         if self.choose is not None:
             self.use(front.choose(**self.choose))
             return

@@ -91,6 +91,32 @@ class Frontier(FrontierColumns):
         place = self.place(self.choose(**rule))
         return at_cutoff(self.models.build(place), self.operating(rule.get("on")), place, self.facts.task)
 
+    def at(self, *, gap: float | None = None, loss: float | None = None) -> Frontier:
+        """Return the frontier's point at another gap or loss, as a frontier of one model, solved and certified anew.
+
+        It takes a small share of a trace, because the points around it predict it. It is for frontiers just traced by
+        Newton: they refer to their rows until they are saved or copied. Rules choose among the points of a frontier.
+
+        Parameters
+        ----------
+        gap : float, optional
+            Largest gap of any notion, in the unit of ``facts.unit``; caps of several notions shrink together.
+        loss : float, optional
+            Training loss with its ridge; give one of the two.
+
+        Examples
+        --------
+        >>> import fairfront as ff
+        >>> data = ff.datasets.load_loans()
+        >>> front = ff.trace(data.matrix()[0], data.y, sensitive_features=data.columns["group"], held_out=False)
+        >>> one = front.at(gap=0.05)
+        >>> round(float(one.gaps.max()), 6), len(one)
+        (0.05, 1)
+        """
+        from .linear_frontier import point_at
+
+        return point_at(self, gap, loss)
+
     def explain(
         self, before: int, after: int, X: Any = None, y: Any = None, *, sensitive_features: Any = None
     ) -> Explanation:

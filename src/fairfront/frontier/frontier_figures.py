@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,6 +21,7 @@ from ..validation import check_confidence, check_count, check_text, counted, sho
 from .cautions import notes_of
 from .models import Models
 from .points import Facts, PointColumns, Points
+from .source import Source
 
 BOTH = "held_out and validation"
 """Name of the two evaluations pooled, which choices rest on by default."""
@@ -36,6 +38,11 @@ class FrontierFigures(PointColumns):
     facts: Facts
     evaluations: Mapping[str, Evaluation] = field(default_factory=dict)
     visited: Visited | None = None
+    source: Source | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the rows that the frontier was traced on out of files and copies."""
+        return {**self.__dict__, "source": None}
 
     def __len__(self) -> int:
         return len(self.points)

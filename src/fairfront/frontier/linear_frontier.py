@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import FairfrontWarning
+from ..exceptions import FairfrontWarning, InputError
 from ..objectives import Array
 from ..objectives.losses import Squared
 from ..pareto import nondominated
@@ -16,6 +16,7 @@ from ..problems import LinearProblem
 from ..problems.point import check_finite
 from ..solvers import Solver, Status
 from ..solvers.base import Mask, Solved
+from ..validation import check_number, check_positive
 from .frontier import Frontier
 from .held_out import HeldOut
 from .linear_models import LinearModels
@@ -115,3 +116,20 @@ def _distinct(axes: Array, mask: Mask, ended: Mask, asked: Mask) -> NDArray[np.i
             kept.append(place)
         seen.update((fine, rough))
     return np.array(kept, dtype=np.intp)
+
+
+def point_at(front: Frontier, gap: float | None, loss: float | None) -> Frontier:
+    """Return the point of a frontier just traced at a gap or a loss, as a frontier of one model."""
+    if (gap is None) == (loss is None):
+        raise InputError(f"at takes a gap or a loss, found {'neither' if gap is None else 'both'}; give one of them.")
+    source = front.source
+    if source is None:
+        raise InputError(
+            "at needs the rows that a frontier was traced on, found one that was loaded, copied, or not traced by "
+            "Newton's path; trace it again, with n_points for more points."
+        )
+    if gap is not None:
+        point = source.at_gap(check_positive(gap, "gap", zero=True))
+    else:
+        point = source.at_loss(check_number(loss, "loss"))
+    return assemble(source.problem, source.newton, [source.solved(point)])

@@ -59,7 +59,8 @@ def traced(ready: Prepared, **kept: Any) -> Frontier:
         known["held_out"] = held if ready.sizes["validation"] else asked or True
         front = trace(train.X, train.y, ridge=settings.ridge, n_points=settings.n_points, **known)
     assert isinstance(front.models, LinearModels)
-    return replace(front, models=replace(front.models, feature_names=ready.encoder.feature_names))
+    models = replace(front.models, feature_names=ready.encoder.feature_names)
+    return replace(front, models=models, source=None)
 
 
 def _signed(signs: tuple[tuple[str, str], ...], names: tuple[str, ...]) -> dict[str | int, str]:
@@ -85,7 +86,8 @@ def _ruled(ready: Prepared, known: dict[str, Any]) -> Frontier:
     known |= {"ridge": settings.ridge, "n_points": settings.n_points}
     front = trace(train.X, train.y, estimator=learner, **known)
     assert isinstance(front.models, RuleModels)
-    return replace(front, models=replace(front.models, feature_names=ready.encoder.feature_names))
+    models = replace(front.models, feature_names=ready.encoder.feature_names)
+    return replace(front, models=models, source=None)
 
 
 def _boosted_trees(settings: Settings) -> Any:

@@ -129,7 +129,7 @@ class Newton(Solver):
         solver, plain = train(work, self.tolerances, self.no_group_worse, start=W[0])
         no_caps = np.zeros_like(plain.solution.caps)
         (end,) = solver.evaluate(W[1:], last.multipliers[None], no_caps[None])
-        return _as_solved(work, past_zero(solver, share, PathPoint(0.0, end), plain, TARGETS))
+        return as_solved(work, past_zero(solver, share, PathPoint(0.0, end), plain, TARGETS))
 
     def solve(self, problem: Any, aim: Aim) -> Outcome:
         """Solve single points: one for each preference or each row of caps."""
@@ -144,7 +144,7 @@ class Newton(Solver):
         else:
             points = [one_cap(solver, plain, caps) for caps in aim.target.caps]
         n_iter = [point.solution.n_iter for point in points]
-        ends = _as_solved(problem, points, framed=True)
+        ends = as_solved(problem, points, framed=True)
         return _outcome(problem.algebra, plain.solution.L, ends, n_iter)
 
     def _solve_hinge(self, problem: LinearProblem, target: Target) -> Outcome:
@@ -173,12 +173,12 @@ def trace_newton(newton: Newton, problem: LinearProblem, request: Request, on_po
     _warn_if_separable(solver, plain)
     if preferences is not None:
         found = preferred(solver, plain, preferences, listener)
-        return TracedPath([*_as_solved(work, found, preferences), *_as_solved(work, [plain])])
+        return TracedPath([*as_solved(work, found, preferences), *as_solved(work, [plain])])
     settings = PathSettings(newton.restarts, newton.random_state, newton.overshoot)
     path = CapPath.traced(solver, plain, count, settings, listener)
-    solved = _as_solved(work, path.points)
+    solved = as_solved(work, path.points)
     if count is not None:
-        _warn_of_fewer(_as_solved(work, path.points, framed=True), count, work)
+        _warn_of_fewer(as_solved(work, path.points, framed=True), count, work)
     return TracedPath(solved, path)
 
 
@@ -263,7 +263,7 @@ def _in_users_units(work: LinearProblem, points: Sequence[Solved]) -> list[Solve
     return [replace(point, W=weights) for point, weights in zip(points, W, strict=True)]
 
 
-def _as_solved(
+def as_solved(
     work: LinearProblem,
     points: Sequence[PathPoint],
     preferences: Array | None = None,
