@@ -37,6 +37,8 @@ class Frontier(FrontierColumns):
     visited : Visited or None
         With ``solver=ff.PBPDO(visited=True)`` and the like: the non-dominated points that runs passed on their way,
         any number, with ``loss``, ``gaps``, ``weights``, ``run`` and ``step``. They are not saved.
+    source : Source or None
+        Of a frontier just traced, its rows and path, which `at` needs. Files and copies leave it out.
     """
 
     @classmethod
