@@ -55,7 +55,12 @@ def test_caps_of_several_notions_shrink_together() -> None:
 
 def test_what_lies_beyond_the_frontier_is_refused() -> None:
     front = traced()
-    for asked in ({"gap": 2.0 * float(front.gaps[0, 0])}, {"loss": 0.5 * float(front.loss[0])}, {}, {"gap": 0.1, "loss": 0.5}):
+    for asked in (
+        {"gap": 2.0 * float(front.gaps[0, 0])},
+        {"loss": 0.5 * float(front.loss[0])},
+        {},
+        {"gap": 0.1, "loss": 0.5},
+    ):
         with pytest.raises(ff.InputError):
             front.at(**asked)
 

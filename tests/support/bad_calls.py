@@ -270,8 +270,15 @@ def of_frontier() -> Iterator[Call]:
         yield Call(f"Frontier.{method}", getattr(f, method))
     yield Call("Frontier.place", f.place, {"id": 0})
     traced = ff.trace(**DATA, n_points=3, held_out=False, progress=False)
-    yield Call("Frontier.at", traced.at, {"gap": 0.5 * float(traced.gaps[0, 0])}, {"gap": NOT_NEGATIVE, "loss": kind("None")})
-    yield Call("Frontier.at:loss", traced.at, {"loss": float(traced.loss[:2].mean())}, {"loss": NOT_NEGATIVE, "gap": kind("None")})
+    yield Call(
+        "Frontier.at", traced.at, {"gap": 0.5 * float(traced.gaps[0, 0])}, {"gap": NOT_NEGATIVE, "loss": kind("None")}
+    )
+    yield Call(
+        "Frontier.at:loss",
+        traced.at,
+        {"loss": float(traced.loss[:2].mean())},
+        {"loss": NOT_NEGATIVE, "gap": kind("None")},
+    )
     yield Call("Frontier.worst_pair", f.worst_pair, {"name": "tpr_gap", "id": 0}, {"name": NAME})
     for method in ("choose", "select"):
         for rule, value in RULES.items():
