@@ -17,7 +17,7 @@ import fairfront as ff
 from fairfront.frontier.held_out import HeldOut
 from fairfront.frontier.selection import telling, walk
 from fairfront.measures.promises import Normals
-from fairfront.problems.point import Bordered
+from fairfront.problems.factorisation import BorderedInverse
 from fairfront.solvers.leave_one_out import LeaveOneOut
 
 from ..report import Section, Table
@@ -100,17 +100,17 @@ class _Left:
         leave, found = kept["leave"], []
         problem, order = leave.problem, leave.problem.layout.cells.order
         X, targets, group = problem.piece.design.X, problem.piece.targets, np.where(good, groups, -1)[order]
-        points = leave.points(kept["W"], kept["x"])
+        points = leave.solved_points(kept["W"], kept["x"])
         for j in range(0, len(points), 6):
             at = points[j]
-            inverse, scores = Bordered.of(problem.hessian(at.W, at.omega), at.A), at.W @ X.T
+            inverse, scores = BorderedInverse.of(problem.hessian(at.W, at.omega), at.A), at.W @ X.T
             value, slope = problem.measures[0][0].value_slope(scores, targets)
-            inside = leave.members[at.averages]
+            inside = leave.in_averages[at.averages]
             total = np.array([problem.layout.cells.weight[problem.layout.averages[a].cells].sum() for a in at.averages])
             share = inside / (total[:, None] - inside) if len(total) else inside
-            r = slope[0] * (leave.members[-1] + at.kappa @ share)
+            r = slope[0] * (leave.in_loss + at.kappa @ share)
             pull = X * r[:, None] - (at.kappa[:, None] * share).T @ at.m
-            b = (at.S.T @ (share * (at.M[:, None] - value))).T @ inverse.Q.T - pull @ inverse.T @ inverse.T.T
+            b = (at.S.T @ (share * (at.M[:, None] - value))).T @ inverse.Q.T - pull @ inverse.root @ inverse.root.T
             width = 0.9 * scores.std() * len(X) ** -0.2
             near = norm.pdf(scores[0] / width) / width
             decided = (kept["alone"][j, 0][order] > 0).astype(np.float64)

@@ -282,7 +282,7 @@ def test_scores_are_the_same_to_the_last_bit_on_any_number_of_threads(monkeypatc
 def test_points_between_stations_are_interpolated_where_the_same_gaps_bind() -> None:
     problem, algebra, points = traced(drawn(), ff.Newton())
     weights, multipliers = (np.stack([getattr(each, name) for each in points]) for name in ("W", "multipliers"))
-    stencils = place_stations(LeaveOneOut(problem, algebra)._points(weights, multipliers), 2)
+    stencils = place_stations(LeaveOneOut(problem, algebra).solved_points(weights, multipliers), 2)
     assert stencils[0].nodes == (0,)  # nothing binds
     assert all(stencil.nodes == (1, 4) for stencil in stencils[1:])
     for stencil, first in zip((stencils[1], stencils[4]), (1.0, 0.0), strict=True):

@@ -86,8 +86,8 @@ def test_points_are_those_of_slsqp_and_multipliers_their_slopes(seed: int, group
             assert not point.certified
         else:
             assert loss == pytest.approx(best, abs=1e-6 * span)
+    h = 1e-4 * (points[0].caps[0] - points[-1].caps[0])
     for point in points[1:-1]:
-        h = 1e-4 * (point.caps[0] - points[-1].caps[0])
         ends = [solve_caps(solver, point, point.caps[: solver.n_gaps] + step) for step in (h, -h)]
         slope = (twin.loss(flat(ends[0]))[0] - twin.loss(flat(ends[1]))[0]) / (2.0 * h)
         assert np.abs(point.multipliers).sum() == pytest.approx(-slope, rel=1e-3, abs=1e-6)

@@ -292,7 +292,7 @@ class LeaveOneOut:
         ``hessian`` returns that of a point by its number, where it is known already.
         """
         problem, cells = self.problem, self.problem.layout.cells
-        points = self._points(W, multipliers)
+        points = self.solved_points(W, multipliers)
         stencils = place_stations(points, len(points) if self.is_squared else N_STATIONS)
         used = sorted({node for stencil in stencils for node in stencil.nodes})
         stations = {i: self._station(points[i], hessian(i)) for i in used}
@@ -323,7 +323,8 @@ class LeaveOneOut:
             hessian = self.problem.hessian(point.W, point.omega, float32=float32)
         return Station.of(hessian, point, single)
 
-    def _points(self, W: Array, multipliers: Array) -> list[SolvedPoint]:
+    def solved_points(self, W: Array, multipliers: Array) -> list[SolvedPoint]:
+        """Return what is known at points with these weights and multipliers."""
         L, G = self.problem.evaluate(W)
         n_averages = len(self.problem.layout.averages)
         return [
