@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.optimize import brentq
 
@@ -15,17 +13,19 @@ from ..solvers.base import Solved
 from ..solvers.cap_path import CapPath
 from ..solvers.newton import as_solved
 from ..solvers.points import PathPoint
+from ..validation import counted
 
 LOSS_RTOL = 1e-6  # to which a loss that was asked for is met, as a share of the range of losses
 
 
-@dataclass(frozen=True, eq=False)
 class Source:
     """A linear problem with its rows, and the path of caps that was traced on it."""
 
-    problem: LinearProblem
-    newton: Newton
-    path: CapPath
+    def __init__(self, problem: LinearProblem, newton: Newton, path: CapPath) -> None:
+        self.problem, self.newton, self.path = problem, newton, path
+
+    def __repr__(self) -> str:
+        return f"Source({counted(len(self.path.points), 'point')} on {counted(self.problem.rows.n, 'row')})"
 
     @property
     def top(self) -> float:
