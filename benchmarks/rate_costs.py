@@ -43,7 +43,7 @@ def costs() -> Section:
         fits = _seconds(problem.learn)[0]
         rules = problem.rules()
         gaps = rules.gaps(rules.measured(rules.decide(rules.weights(np.zeros(len(rules.offset))))))
-        caps = tops(problem.objectives.algebra, np.abs(gaps), "worst_gap")
+        caps = tops(problem.objectives.algebra, np.abs(gaps))
         path, found = _seconds(lambda rules=rules, caps=caps: rule_path(rules, caps, None))
         decided = [rules.decide(rule.weights) for rule in found]
         off = max(np.abs(rules.rates(rules.expected(d)) - rules.rates(rules.measured(d))).max() for d in decided)

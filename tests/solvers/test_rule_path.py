@@ -215,4 +215,4 @@ def test_tops_are_those_of_notions() -> None:
     class Two:
         notion_of = np.array([0, 0, 1])
 
-    np.testing.assert_array_equal(tops(Two(), np.array([0.1, 0.3, 0.2]), "worst_gap"), [0.3, 0.3, 0.2])  # type: ignore[arg-type]
+    np.testing.assert_array_equal(tops(Two(), np.array([0.1, 0.3, 0.2])), [0.3, 0.3, 0.2])  # type: ignore[arg-type]

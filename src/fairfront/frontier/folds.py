@@ -108,7 +108,7 @@ class PathAgain:
 
     def __call__(self, problem: LinearProblem) -> Array:
         newton, others = self.newton, np.delete(np.arange(len(self.sizes)), self.plain)
-        caps = np.stack([tops(problem.algebra, row, "worst_gap") for row in self.sizes])
+        caps = np.stack([tops(problem.algebra, row) for row in self.sizes])
         known = (newton.tolerances, newton.no_group_worse, self.start, caps[others])
         trained, solved = solve_down(problem, *known)
         W = np.repeat(trained[None], len(caps), axis=0)

@@ -23,7 +23,6 @@ from .status import Status as Status
 
 Mask = NDArray[np.bool_]
 Ids = NDArray[np.intp]
-Path = Literal["worst_gap", "proportional"]
 Accepted = Literal["preferences", "caps", "uneven gaps", "estimators"]
 OnPoint = Callable[[int, str, int], None]
 """Is told how many points are done, a note, and how many there are to be."""
@@ -123,10 +122,8 @@ class Target:
         return np.where(self.by_preference, moved, level)
 
 
-def tops(algebra: Algebra, sizes: Array, path: Path) -> Array:
+def tops(algebra: Algebra, sizes: Array) -> Array:
     """Return the caps (q,) that unconstrained training just meets, with gaps of these sizes."""
-    if path == "proportional":
-        return sizes
     assert algebra.notion_of is not None
     return np.array([sizes[algebra.notion_of == notion].max() for notion in algebra.notion_of])
 
@@ -256,14 +253,12 @@ class Solver:
 
     needs     the capabilities that the problem must have
     accepts   what may be asked of it beside a number of points, or that it is for estimators
-    path      how automatic caps shrink: one cap on the worst gap of each notion, or all in proportion
     visited   whether a frontier keeps the points that runs pass
     """
 
     name: ClassVar[str]
     needs: ClassVar[tuple[type, ...]] = (FirstOrder,)
     accepts: ClassVar[frozenset[Accepted]] = frozenset()
-    path: Path = "worst_gap"
     visited: bool = False
 
     def stated(self, problem: LinearProblem) -> LinearProblem:

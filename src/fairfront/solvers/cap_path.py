@@ -57,7 +57,7 @@ class CapPath:
     ) -> CapPath:
         """Trace even points, or as many as the curve bends."""
         n_gaps = solver.n_gaps
-        top = solver.with_guard_caps(tops(solver.algebra, plain.solution.caps[:n_gaps], "worst_gap"))
+        top = solver.with_guard_caps(tops(solver.algebra, plain.solution.caps[:n_gaps]))
         line = CapLine(np.zeros_like(top), top)
         plain = replace(plain, solution=replace(plain.solution, caps=top))
         path_solver = PathSolver(solver, line, listener)
@@ -82,7 +82,8 @@ class CapPath:
 def _restarted(settings: PathSettings, solver: PointSolver, points: list[PathPoint]) -> list[PathPoint]:
     """Start uncertified points anew from random weights: all, or those whose bound is far."""
     if settings.restarts != "auto":
-        return settle(solver, points, Restarts(settings.restarts, settings.random_state))
+        settled = settle(solver, points, Restarts(settings.restarts, settings.random_state))
+        return with_bounds(solver, settled)
     losses = [solver.loss(point.solution) for point in points]
     width = FAR * (max(losses) - min(losses))
     if all(loss - point.bound <= width for loss, point in zip(losses, points, strict=True)):
@@ -102,7 +103,7 @@ def one_cap(solver: PointSolver, plain: PathPoint, caps: Array) -> PathPoint:
     end = solver.with_guard_caps(caps)
     if (first <= end).all():
         return plain
-    top = solver.with_guard_caps(tops(solver.algebra, first[: solver.n_gaps], "worst_gap"))
+    top = solver.with_guard_caps(tops(solver.algebra, first[: solver.n_gaps]))
     line = CapLine(end, np.maximum(top - end, 0.0))
     start = replace(plain, solution=replace(plain.solution, caps=line.caps(1.0)))
     path_solver = PathSolver(solver, line, no_listener)

@@ -231,7 +231,7 @@ class Descent(Solver):
         if exact is None or exact.loss == problem.loss:
             return ends
         aimed = target if "preferences" in self.accepts else None
-        return polished(problem, exact, ends, aimed, None)
+        return polished(problem, exact, ends, aimed)
 
     def solve(self, problem: Any, aim: Aim) -> Outcome:
         """Return where single runs end.
@@ -344,7 +344,7 @@ def _unconstrained(work: LinearProblem, exact: LinearProblem, plain: Array) -> O
     found = Outcome(W, L, h, (status,), np.zeros(1, dtype=np.intp), history, 1)
     if exact.loss == work.loss:
         return found
-    return polished(work, exact, found, Target.from_caps(algebra.violation(algebra.gaps(L))), "worst_gap")
+    return polished(work, exact, found, Target.from_caps(algebra.violation(algebra.gaps(L))), automatic=True)
 
 
 def _warn_of_equal_ends(solver: Solver, ends: Outcome) -> None:

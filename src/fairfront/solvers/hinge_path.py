@@ -56,7 +56,7 @@ class HingeSettings:
 def hinge_path(solver: HingeSolver, n_points: int | None, on_point: OnHingePoint) -> list[HingePoint]:
     """Return plain training and points down to the floor: evenly, or as many as the path bends."""
     plain = solver.plain
-    top = tops(solver.gaps, plain.caps, "worst_gap")
+    top = tops(solver.gaps, plain.caps)
     plain = replace(plain, caps=top)
     shares = np.linspace(1.0, 0.0, max(n_points or TARGETS, 2))[1:]
     floor = floor_point(solver, plain, np.zeros_like(top))
@@ -222,7 +222,7 @@ def one_cap(solver: HingeSolver, caps: Array) -> HingePoint:
     plain = solver.plain
     if (plain.caps <= caps).all():
         return plain
-    begun = replace(plain, caps=np.maximum(tops(solver.gaps, plain.caps, "worst_gap"), caps))
+    begun = replace(plain, caps=np.maximum(tops(solver.gaps, plain.caps), caps))
     floor = floor_point(solver, begun, caps)
     if floor is not None:
         return replace(floor, status=Status.OUT_OF_REACH)

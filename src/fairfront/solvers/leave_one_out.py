@@ -31,7 +31,7 @@ taken at a few *stations* of it, and what they do to a row is interpolated to th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 
@@ -59,14 +59,6 @@ ALONE = 1e-9  # share left of an average without its only person, who is taken t
 NANOSECONDS_PER_ENTRY = 0.1  # per row and pair of weights
 LEAST_STEP = 1e-9  # between neighbours, as a share of the way along a branch
 THREAD_NANOSECONDS = 1e6  # work that is worth a thread
-
-
-HessianAt = Callable[[int], Array | None]
-
-
-def no_hessian(number: int) -> Array | None:
-    """Know the Hessian of no point."""
-    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,16 +278,13 @@ class LeaveOneOut:
         return np.asarray((1.0 / np.bincount(copy_of)[copy_of])[cells.order])
 
     @one_blas_thread()
-    def scores(self, W: Array, multipliers: Array, hessian: HessianAt = no_hessian) -> LeftOut:
-        """Leave every person out of points with weights (N, K, d) and multipliers (N, q).
-
-        ``hessian`` returns that of a point by its number, where it is known already.
-        """
+    def scores(self, W: Array, multipliers: Array) -> LeftOut:
+        """Leave every person out of points with weights (N, K, d) and multipliers (N, q)."""
         problem, cells = self.problem, self.problem.layout.cells
         points = self.solved_points(W, multipliers)
         stencils = place_stations(points, len(points) if self.is_squared else N_STATIONS)
         used = sorted({node for stencil in stencils for node in stencil.nodes})
-        stations = {i: self._station(points[i], hessian(i)) for i in used}
+        stations = {i: self._station(points[i]) for i in used}
         blocks = self._blocks()
 
         def of_block(block: PeopleBlock) -> tuple[Array, Ints]:
@@ -311,16 +300,15 @@ class LeaveOneOut:
         rough = [any(stations[node].concave for node in stencil.nodes) for stencil in stencils]
         return LeftOut(problem.objectives.of_data(scores), clipped, np.array(rough))
 
-    def _station(self, point: SolvedPoint, hessian: Array | None) -> Station:
+    def _station(self, point: SolvedPoint) -> Station:
         """Invert the bordered Hessian of a point.
 
         Single precision is enough for the Hessian of one score: that of several has directions without
         curvature, which shift all classes alike.
         """
         single = not self.is_squared
-        if hessian is None:
-            float32 = single and self.problem.K == 1
-            hessian = self.problem.hessian(point.W, point.omega, float32=float32)
+        float32 = single and self.problem.K == 1
+        hessian = self.problem.hessian(point.W, point.omega, float32=float32)
         return Station.of(hessian, point, single)
 
     def solved_points(self, W: Array, multipliers: Array) -> list[SolvedPoint]:

@@ -154,7 +154,7 @@ class PBPDO(Descent):
     def finished(self, problem: Any, exact: Any, ends: Outcome, target: Target | None) -> Outcome:
         """Solve ends to Newton's precision if that is asked for, or for the loss itself."""
         if self.polish and target is not None and isinstance(problem, LinearProblem):
-            return polished(problem, exact, ends, target, None, every=True)
+            return polished(problem, exact, ends, target, every=True)
         return super().finished(problem, exact, ends, target)
 
     def beginning(
@@ -296,7 +296,7 @@ def automatic_preferences(problem: LinearProblem, plain: Array, count: int, smal
     if not algebra.two_sided.all():  # differences can be 0, losses of groups cannot
         smallest_gaps = preferences_through(problem, plain, SMALLEST_GAP * top[None])
         end = descend(problem, PBPDO(), plain, Target.from_preferences(smallest_gaps))
-        lowest = tops(algebra, algebra.violation(algebra.gaps(end.L))[0], "worst_gap")
+        lowest = tops(algebra, algebra.violation(algebra.gaps(end.L))[0])
     return preferences_through(problem, plain, even_gaps(top, lowest, count, smallest))
 
 

@@ -104,16 +104,16 @@ class Restarts:
         return solver.evaluate(starts, multipliers, caps) if self.count else []
 
 
-def settle(solver: PointSolver, points: Sequence[PathPoint], restarts: Restarts, *, first: int = 1) -> list[PathPoint]:
+def settle(solver: PointSolver, points: Sequence[PathPoint], restarts: Restarts) -> list[PathPoint]:
     """Solve uncertified points again where a better one may be found, from the last to the first.
 
-    Points before ``first`` are left as they are: unconstrained training has no caps.
+    The first point stays as it is: unconstrained training has no caps.
     """
     settled = list(points)
-    if all(point.certified for point in points[first:]):
+    if all(point.certified for point in points[1:]):
         return settled
     plain, constants = settled[0].solution, constant_models(solver, settled[0].solution)
-    for i in reversed(range(first, len(points))):
+    for i in reversed(range(1, len(points))):
         if settled[i].certified:
             continue
         starts = [*_neighbours(solver, settled, i), plain, *_within(solver, constants, settled[i])]

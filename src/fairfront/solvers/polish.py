@@ -9,7 +9,7 @@ import numpy as np
 from ..objectives import Array, Loss
 from ..objectives.losses import Hinge, SmoothedHinge
 from ..problems import LinearProblem
-from .base import Outcome, Path, Status, Target
+from .base import Outcome, Status, Target
 from .hinge_path import polished_hinge
 from .points import PathPoint, judged
 from .sqp import ExactTolerances, FixedCaps, Goal, Iterate, PointSolver
@@ -21,17 +21,17 @@ def polished(
     exact: LinearProblem,
     ends: Outcome,
     target: Target | None,
-    path: Path | None = None,
+    automatic: bool = False,
     every: bool = False,
 ) -> Outcome:
     """Solve the ends of first-order runs again, for the loss of ``exact``.
 
     Runs without a preference keep the gaps they have. Ends that were not reached are left alone,
     unless ``every`` one is asked for; an end that cannot be solved stays as it is, and says so if its
-    run went by another loss. ``path`` says that caps were automatic.
+    run went by another loss. ``automatic`` says that nobody asked for their caps.
     """
     if isinstance(exact.loss, Hinge):
-        return polished_hinge(exact, ends, target, path is not None, every)
+        return polished_hinge(exact, ends, target, automatic, every)
     algebra, is_rounded = exact.algebra, exact.loss != problem.loss
     solver = train(exact, ExactTolerances(), start=ends.W[0])[0]
     W, L, status = ends.W.copy(), exact.values(ends.W), list(ends.status)

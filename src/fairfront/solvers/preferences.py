@@ -16,7 +16,7 @@ def largest_gaps(problem: LinearProblem, plain: Array) -> Array:
     """Return the worst gap of each notion under the unconstrained model, one number per gap (q,)."""
     algebra = problem.algebra
     sizes = algebra.violation(algebra.gaps(problem.values(plain[None])))[0]
-    top = tops(algebra, sizes, "worst_gap")
+    top = tops(algebra, sizes)
     return np.maximum(top, NO_GAP * max(float(top.max()), NO_GAP))
 
 

@@ -148,7 +148,7 @@ def _targets(problem: TorchProblem, preferences: Any) -> Target:
     if preferences is not None and not isinstance(preferences, (int, np.integer)):
         return Target.from_preferences(check_preferences(preferences, algebra.names))
     count = check_count(TARGETS if preferences is None else preferences, "preferences", most=MOST_POINTS)
-    top = tops(algebra, algebra.violation(algebra.gaps(problem.values(problem.start)))[0], "worst_gap")
+    top = tops(algebra, algebra.violation(algebra.gaps(problem.values(problem.start)))[0])
     return Target.from_caps(np.linspace(1.0, 0.0, count + 1)[1:, None] * top)
 
 
