@@ -59,7 +59,7 @@ BEYOND = 2.0
 """How far a left-out score may be beyond the largest score of any row: a factor of 7 in the odds, or behind a log."""
 
 
-def nobody(done: int, note: str, total: int) -> None:
+def no_listener(done: int, note: str, total: int) -> None:
     """Listen to no progress."""
 
 
@@ -77,7 +77,7 @@ class HeldOut:
     closed: bool
     asked: bool
     rule: Operating | None = None
-    on_fold: OnPoint = nobody
+    on_fold: OnPoint = no_listener
 
     @classmethod
     def of(

@@ -172,32 +172,43 @@ class PathSolver:
         """
         if not all(isinstance(anchor.solution.factor, Factor) for anchor in anchors):
             return []
-        solver, tolerance = self.solver, self.solver.tolerances.kkt
-        nodes = [point for point in known if solver.is_solved(point.solution)]
+        predicted = self._predicted(known, shares)
+        tolerance = self.solver.tolerances.kkt
+        solved = [point for point in predicted if point.solution.kkt <= tolerance]
+        unsolved = [point for point in predicted if not point.solution.kkt <= tolerance]
+        pending = [self._with_interpolated_hessian(anchors, point) for point in unsolved]
+        for _ in range(BATCH_ROUNDS):
+            if not pending:
+                break
+            improved = self._corrected(pending)
+            solved += [point for point in improved if point.solution.kkt <= tolerance]
+            pending = [point for point in improved if point.solution.kkt > tolerance]
+        without_factors = [replace(point, solution=replace(point.solution, factor=None)) for point in solved]
+        return [judged(self.solver, point) for point in without_factors]
+
+    def _predicted(self, known: Sequence[PathPoint], shares: Sequence[float]) -> list[PathPoint]:
+        """Return points interpolated from those that are solved, evaluated in one pass."""
+        nodes = [point for point in known if self.solver.is_solved(point.solution)]
         guesses = [interpolate(nodes, share) for share in shares]
         W = np.stack([guess.W for guess in guesses])
         multipliers = np.stack([guess.multipliers for guess in guesses])
         caps = np.stack([self.line.caps(share) for share in shares])
-        solved, pending = [], []
-        for share, at in zip(shares, solver.evaluate(W, multipliers, caps), strict=True):
-            if at.kkt <= tolerance:
-                solved.append(PathPoint(share, at))
-            else:
-                hessian = interpolate(anchors, share).hessian
-                pending.append(PathPoint(share, solver.with_hessian(at, hessian)))
-        for _ in range(BATCH_ROUNDS):
-            if not pending:
-                break
-            after = solver.full_steps([point.solution for point in pending])
-            moved = [
-                replace(point, solution=new)
-                for point, new in zip(pending, after, strict=True)
-                if new.kkt <= BATCH_PROGRESS * point.solution.kkt
-            ]
-            solved += [point for point in moved if point.solution.kkt <= tolerance]
-            pending = [point for point in moved if point.solution.kkt > tolerance]
-        without_factors = [replace(point, solution=replace(point.solution, factor=None)) for point in solved]
-        return [judged(solver, point) for point in without_factors]
+        iterates = self.solver.evaluate(W, multipliers, caps)
+        return [PathPoint(share, at) for share, at in zip(shares, iterates, strict=True)]
+
+    def _with_interpolated_hessian(self, anchors: Sequence[PathPoint], point: PathPoint) -> PathPoint:
+        """Return the point with the Hessian between those of the anchors around it."""
+        hessian = interpolate(anchors, point.share).hessian
+        return replace(point, solution=self.solver.with_hessian(point.solution, hessian))
+
+    def _corrected(self, pending: Sequence[PathPoint]) -> list[PathPoint]:
+        """Take one Newton step from every point, in one pass; return those whose residual falls fast."""
+        after = self.solver.full_steps([point.solution for point in pending])
+        return [
+            replace(point, solution=new)
+            for point, new in zip(pending, after, strict=True)
+            if new.kkt <= BATCH_PROGRESS * point.solution.kkt
+        ]
 
 
 def anchor_places(n_points: int) -> list[int]:
